@@ -39,32 +39,50 @@
 import { f32, f64 } from "./built.js";
 import { plainKernels } from "./plain.js";
 
+/** @import { Kernels, NumberType, Space } from "./plain.js" */
+/** @typedef {{ simd?: boolean, spare?: number }} Options */
+
 export const SPARE = 8320; // bytes at `spare`, which only the kernels write
 
-/** Return a memory of at least this many bytes. */
+/** Return a memory of at least this many bytes.
+ * @param {number} bytes
+ * @returns {Space} */
 export function newMemory(bytes) {
   const pages = Math.ceil(bytes / 65536);
   if (globalThis.WebAssembly) return new WebAssembly.Memory({ initial: pages });
   return { buffer: new ArrayBuffer(pages * 65536) };
 }
 
-/** Return the kernels for numbers of float32 in a memory. `simd: false` gives the plain ones. */
+/** Return the kernels for numbers of float32 in a memory. `simd: false` gives the plain ones.
+ * @param {Space} memory
+ * @param {Options} [options] */
 export const float32 = (memory, options) => kernelsOn(memory, f32, Float32Array, options);
 
-/** Return the kernels for numbers of float64 in a memory. */
+/** Return the kernels for numbers of float64 in a memory.
+ * @param {Space} memory
+ * @param {Options} [options] */
 export const float64 = (memory, options) => kernelsOn(memory, f64, Float64Array, options);
 
+/** @param {Space} memory
+ * @param {string} code
+ * @param {NumberType} Numbers
+ * @param {Options} [options] */
 function kernelsOn(memory, code, Numbers, { simd = true, spare = 0 } = {}) {
   const plain = plainKernels(memory, Numbers);
   const fast = simd && instanceOf(code, memory, spare);
   return { ...plain, ...fast, isFast: Boolean(fast) };
 }
 
-/** Return the exports of the compiled code, or undefined if this browser cannot run it. */
+/** Return the exports of the compiled code, or undefined if this browser cannot run it.
+ * @param {string} code
+ * @param {Space} memory
+ * @param {number} spare
+ * @returns {Partial<Kernels> | undefined} */
 function instanceOf(code, memory, spare) {
   try {
     const bytes = Uint8Array.from(atob(code), (letter) => letter.charCodeAt(0));
-    return new WebAssembly.Instance(new WebAssembly.Module(bytes), { env: { memory, spare } }).exports;
+    const env = { memory: /** @type {WebAssembly.Memory} */ (memory), spare };
+    return new WebAssembly.Instance(new WebAssembly.Module(bytes), { env }).exports;
   } catch {
     return undefined; // no SIMD, or no WebAssembly
   }

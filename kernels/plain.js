@@ -1,5 +1,16 @@
 /* The kernels in plain JavaScript, with the interface that kernels.js describes. */
 
+/** @typedef {{ buffer: ArrayBuffer }} Space a memory, such as a WebAssembly.Memory */
+/** @typedef {Float32Array<ArrayBuffer> | Float64Array<ArrayBuffer>} Numbers */
+/** @typedef {Float32ArrayConstructor | Float64ArrayConstructor} NumberType */
+/** @typedef {ReturnType<typeof plainKernels>} Kernels */
+/** @typedef {(...numbers: number[]) => void} Kernel addresses, steps and sizes, which kernels.js lists */
+/** @typedef {(out: number, outRow: number, a: number, aRow: number, aStep: number, b: number, bRow: number,
+ *   bStep: number, rows: number, columns: number) => void} PairKernel */
+/** @typedef {(out: number, a: number, n: number) => void} MapKernel */
+/** @typedef {(out: number, a: number, outer: number, n: number, inner: number) => void} FoldKernel */
+
+/** @satisfies {Record<string, (x: number, y: number) => number>} */
 const PAIRS = {
   add: (x, y) => x + y,
   subtract: (x, y) => x - y,
@@ -9,12 +20,14 @@ const PAIRS = {
   smaller: (x, y) => (Number.isNaN(x) || x < y ? x : y),
   power: Math.pow,
 };
+/** @satisfies {Record<string, (x: number, y: number) => boolean>} */
 const COMPARISONS = {
   equal: (x, y) => x === y,
   unequal: (x, y) => x !== y,
   less: (x, y) => x < y,
   lessOrEqual: (x, y) => x <= y,
 };
+/** @satisfies {Record<string, (x: number) => number>} */
 const MAPS = {
   negative: (x) => -x,
   absolute: Math.abs,
@@ -30,7 +43,8 @@ const MAPS = {
   cos: Math.cos,
 };
 
-/** The share of the normal distribution below x: ½ (1 + erf(x / √2)), by a series whose terms are all of one sign. */
+/** The share of the normal distribution below x: ½ (1 + erf(x / √2)), by a series whose terms are all of one sign.
+ * @param {number} x */
 function normalBelow(x) {
   if (Math.abs(x) > 8.5) return x > 0 ? 1 : 0;
   let term = x;
@@ -42,7 +56,9 @@ function normalBelow(x) {
   return 0.5 + sum * Math.exp(-0.5 * x * x) * 0.3989422804014327;
 }
 
-/** Return the kernels for the numbers of a typed array, such as Float32Array, in a memory. */
+/** Return the kernels for the numbers of a typed array, such as Float32Array, in a memory.
+ * @param {Space} memory
+ * @param {NumberType} Numbers */
 export function plainKernels(memory, Numbers) {
   const SIZE = Numbers.BYTES_PER_ELEMENT;
   let known = new Numbers(memory.buffer);
@@ -51,8 +67,9 @@ export function plainKernels(memory, Numbers) {
     return known;
   };
   const bytes = () => new Uint8Array(memory.buffer);
-  const indices = (address, n) => new Int32Array(memory.buffer, address, n);
+  const indices = (/** @type {number} */ address, /** @type {number} */ n) => new Int32Array(memory.buffer, address, n);
 
+  /** @type {(f: (x: number, y: number) => number | boolean, results: () => Uint8Array | Numbers, size: number) => PairKernel} */
   const pair = (f, results, size) => (out, outRow, a, aRow, aStep, b, bRow, bStep, rows, columns) => {
     const m = all();
     const r = results();
@@ -60,17 +77,22 @@ export function plainKernels(memory, Numbers) {
       let p = a / SIZE + i * aRow;
       let q = b / SIZE + i * bRow;
       const to = out / size + i * outRow;
-      for (let j = 0; j < columns; j++, p += aStep, q += bStep) r[to + j] = f(m[p], m[q]);
+      for (let j = 0; j < columns; j++, p += aStep, q += bStep) {
+        r[to + j] = /** @type {number} */ (f(m[p], m[q])); // true is stored as 1
+      }
     }
   };
+  /** @type {(f: (x: number) => number) => MapKernel} */
   const map = (f) => (out, a, n) => {
     const m = all();
     for (let i = 0, p = a / SIZE, q = out / SIZE; i < n; i++) m[q + i] = f(m[p + i]);
   };
+  /** @type {Kernel} */
   function reluBack(out, a, gradient, n) {
     const m = all();
     for (let i = 0; i < n; i++) if (m[a / SIZE + i] > 0) m[out / SIZE + i] += m[gradient / SIZE + i];
   }
+  /** @type {(f: (x: number, y: number) => number) => FoldKernel} */
   const fold = (f) => (out, a, outer, n, inner) => {
     const m = all();
     for (let i = 0; i < outer * inner; i++) {
@@ -80,9 +102,19 @@ export function plainKernels(memory, Numbers) {
       m[out / SIZE + i] = found;
     }
   };
-  const each = (table, make) => Object.fromEntries(Object.entries(table).map(([name, f]) => [name, make(f)]));
+  /** Return what `make` makes of each function of a table, by its name.
+   * @template {string} Name
+   * @template F
+   * @template Made
+   * @param {Record<Name, F>} table
+   * @param {(f: F) => Made} make */
+  const each = (table, make) =>
+    /** @type {Record<Name, Made>} */ (
+      Object.fromEntries(Object.entries(table).map(([name, f]) => [name, make(/** @type {F} */ (f))]))
+    );
 
-  /** 4 columns of b at a time. Beyond the last column, the last one is repeated, and not stored. */
+  /** 4 columns of b at a time. Beyond the last column, the last one is repeated, and not stored.
+   * @type {Kernel} */
   function product(out, outRow, a, aRow, aColumn, b, bRow, bColumn, rows, inner, columns, add) {
     const m = all();
     for (let j = 0; j < columns; j += 4) {
@@ -118,7 +150,7 @@ export function plainKernels(memory, Numbers) {
     }
   }
 
-  return {
+  return /** @satisfies {Record<string, Kernel>} */ ({
     ...each(PAIRS, (f) => pair(f, all, SIZE)),
     ...each(COMPARISONS, (f) => pair(f, bytes, 1)),
     ...each(MAPS, map),
@@ -296,5 +328,5 @@ export function plainKernels(memory, Numbers) {
         m[v + i] = m[v + i] * shrink - (length * m[mean + i]) / (Math.sqrt(m[square + i]) / spread + epsilon);
       }
     },
-  };
+  });
 }

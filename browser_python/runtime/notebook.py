@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import absent
+import torch
 from pristine import Pristine
 from torch.missing import asked_for
 
@@ -31,6 +32,10 @@ absent.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
 FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, while the search for a misconception goes on
 MAX_PRINTED = 20_000  # characters
+UNKNOWN_ARGUMENT = re.compile(
+    r"TypeError: (?P<function>[\w.]+)\(\) "
+    r"(?:got an unexpected keyword argument|takes .* positional) ?(?P<what>'\w+'|arguments?)"
+)
 
 
 class NotJudged(Card):
@@ -162,7 +167,7 @@ def check_answer(
     question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):
         message = why_not_checked(name, problem)
-        if missing := missing_part(problem):
+        if missing := missing_part(problem, names):
             return not_judged(question, missing)
         card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
@@ -171,18 +176,32 @@ def check_answer(
         nonlocal sent
         if not sent and time.perf_counter() - since > FIRST_VERDICT_AFTER:
             sent = True
-            if not missing_part():
+            if not missing_part(so_far().message, names):
                 send_first(json.dumps(report_for_page(so_far(), problems)))
 
     report = examine(question_id, given, patience=PATIENCE, on_progress=meanwhile)
-    missing = "" if report.passed else missing_part(report.message)
+    missing = "" if report.passed else missing_part(report.message, names)
     return not_judged(question, missing) if missing else report_for_page(report, problems)
 
 
-def missing_part(message: str = "") -> str:
-    """Return the first part that the answer has used and the page does not have. Empty if there is none."""
-    module = re.search(r"No module named '([\w.]+)'", message)
-    return f"`{module[1]}`" if module else next(iter(asked_for), "")
+def missing_part(message: str, names: dict[str, Any]) -> str:
+    """Return the first part that the answer has used and the page does not have. Empty if there is none.
+
+    `message` is an error of the answer, and `names` are those of its cells: a function among them is not the page's.
+    """
+    if module := re.search(r"No module named '([\w.]+)'", message):
+        return f"`{module[1]}`"
+    if (call := UNKNOWN_ARGUMENT.search(message)) and is_of_page(call["function"], names):
+        return f"{call['what']} of `{call['function'].removesuffix('.__init__')}`"
+    return next(iter(asked_for), "")
+
+
+def is_of_page(function: str, names: dict[str, Any]) -> bool:
+    """Check whether a function, or a class's method, of this name is one of the page's torch, and not of the cells."""
+    first, last = function.partition(".")[0], function.removesuffix(".__init__").rpartition(".")[2]
+    owners = (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg)
+    own = getattr(names.get(first), "__module__", None) == "__main__"
+    return not own and any(last in vars(owner) for owner in owners)
 
 
 def not_judged(question: Question, missing: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtypes import State
+from .graph_names import name_of_operation
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -67,6 +68,7 @@ class Node:
         self, parents: Sequence[Node | None], back: Back | None, leaf: Tensor | None = None, saved: Iterable[Any] = ()
     ) -> None:
         self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
+        self._name = name_of_operation() if leaf is None else "AccumulateGrad"
 
     def __del__(self) -> None:
         """Release what the node held, one node after the other: a long chain of them would overflow the stack."""
@@ -79,8 +81,11 @@ class Node:
         if is_first:
             Node.unlinking.clear()
 
+    def name(self) -> str:
+        return self._name
+
     def __repr__(self) -> str:
-        return "<Backward0>"
+        return f"<{self._name} object at {id(self):#x}>"
 
 
 def node_of(t: Tensor) -> Node | None:

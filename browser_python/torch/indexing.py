@@ -15,6 +15,7 @@ from .missing import refuse_set
 from .numbers import is_number, to_array
 from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
 from .tensors import (
+    SHARED,
     Tensor,
     broadcast_view,
     check_leaf,
@@ -107,7 +108,8 @@ class Selection:
             IndexError: it has another type.
         """
         if key is None:
-            self.keep_axis(1, 0)
+            shape, strides = self.tensor.shape, self.tensor._strides
+            self.keep_axis(1, shape[self.axis] * strides[self.axis] if self.axis < len(shape) else 1)
         elif isinstance(key, slice):
             self.take_slice(key)
         elif isinstance(key, bool) or (isinstance(key, Tensor) and key.dtype is bool_ and not key.ndim):
@@ -299,6 +301,8 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     """
     picked = bool(selection(x, key).picks)
     check_leaf(x)
+    if any(isinstance(k, Tensor) and k._data is x._data for k in (key if isinstance(key, tuple) else (key,))):
+        raise RuntimeError(SHARED)
     shape, places = chosen_places(x, key)
     value = getattr(value, "_tensor", value)
     if not isinstance(value, Tensor):
@@ -441,6 +445,8 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]
     for p, v in enumerate(x._numbers()):
         if v:
             rows.append([p // s % n for s, n in zip(st, x.shape, strict=False)])
+    if as_tuple and not x.ndim:
+        return nonzero(x.unsqueeze(0), as_tuple=True)
     if as_tuple:
         return tuple(tensor_of([r[d] for r in rows], (len(rows),), int64) for d in range(x.ndim))
     return tensor_of([i for r in rows for i in r], (len(rows), x.ndim), int64)

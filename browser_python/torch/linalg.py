@@ -85,7 +85,7 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
 def inv(a: Tensor) -> Tensor:
     check_matrix("inv", a)
-    return solve(a, eye(a.shape[-1], dtype=a.dtype))
+    return solve(a, eye(a.shape[-1], dtype=a.dtype)).mT.contiguous().mT  # torch stores it column by column
 
 
 def singular_values(a: Tensor) -> list[float]:

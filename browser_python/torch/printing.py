@@ -125,7 +125,7 @@ def text_of(t: Tensor) -> str:
         numbers = shown_numbers(t) if summarized else t.reshape(-1).tolist()
         text = numbers_text(t, len("tensor("), summarized, Formatter(numbers, t.dtype))
     if node is not None:
-        suffixes.append(f"grad_fn={node}")
+        suffixes.append(f"grad_fn=<{node.name()}>")
     elif requires:
         suffixes.append("requires_grad=True")
     return head + text + suffix_text(suffixes, "tensor(" + text) + ")"

@@ -20,10 +20,11 @@ from .arithmetic import kernel_for
 from .creation import placed
 from .dtypes import CPU, FLOATING, TYPE_NAMES, Device, State, check_device, device, dtype, float64, int64, uint8
 from .dtypes import dtype as Kind
+from .gradients import record_step
 from .kernels import KERNELS, address_of
 from .numbers import Numbers, quotient, to_array
 from .shapes import common_shape, product, sizes_of
-from .tensors import Tensor, method, tensor_of
+from .tensors import Tensor, laid_out, method, tensor_of
 
 WORDS = 624  # in the state of the Mersenne Twister
 CHUNK = 1 << 18  # numbers drawn by one call of the kernel
@@ -200,12 +201,19 @@ def rand(
     return drawn((generator or default_generator).uniform, sizes_of(sizes, size), **more)
 
 
-def randn_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
-    return randn(size=tuple(x.shape), dtype=dtype or x.dtype, **more)
+def drawn_like(draw: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a function that draws a tensor of the shape, dtype and memory layout of another one."""
+
+    def like(
+        x: Tensor, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False, **more: Any
+    ) -> Tensor:
+        t = laid_out(lambda x: draw(size=tuple(x.shape), dtype=dtype or x.dtype, **more), [x])
+        return placed(t, device, requires_grad)
+
+    return like
 
 
-def rand_like(x: Tensor, *, dtype: Kind | None = None, **more: Any) -> Tensor:
-    return rand(size=tuple(x.shape), dtype=dtype or x.dtype, **more)
+randn_like, rand_like = drawn_like(randn), drawn_like(rand)
 
 
 def randint(*bounds: Any, **arguments: Any) -> Tensor:
@@ -295,7 +303,8 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     g, numbers = generator or default_generator, x._numbers()
     check_probabilities(numbers)
     draws = g.uniform(len(numbers), x.dtype)
-    return tensor_of([1 if u < v else 0 for u, v in zip(draws, numbers, strict=True)], x.shape, x.dtype)
+    out = tensor_of([1 if u < v else 0 for u, v in zip(draws, numbers, strict=True)], x.shape, x.dtype)
+    return record_step(out, [x], lambda g: [g * 0])
 
 
 @method

@@ -639,6 +639,12 @@ def overlap_partly(a: Tensor, b: Tensor) -> bool:
     return a._offset < b._offset + b.numel() and b._offset < a._offset + a.numel()
 
 
+SHARED = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+
+
 def check_overlap(x: Tensor, *operands: Any) -> None:
     """Raise torch's error if an in-place operation on `x` would read numbers that it also writes elsewhere."""
     advice = "Please clone() the tensor before performing the operation."
@@ -648,10 +654,7 @@ def check_overlap(x: Tensor, *operands: Any) -> None:
             + advice
         )
     if any(isinstance(t, Tensor) and overlap_partly(x, t) for t in operands):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-            "location. " + advice
-        )
+        raise RuntimeError(SHARED)
 
 
 def snapshot(t: Tensor) -> Tensor:

@@ -115,7 +115,10 @@ def T(x: Tensor) -> Tensor:
 
 @attribute
 def mT(x: Tensor) -> Tensor:
-    if x.ndim < 2:
+    """Return the matrices transposed; a single number stays as it is."""
+    if x.ndim == 0:
+        return x
+    if x.ndim == 1:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {x.ndim}-D tensor.")
     return x.transpose(-2, -1)
 

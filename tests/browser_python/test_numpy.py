@@ -47,3 +47,33 @@ def given(path: str) -> list[object]:
 def test_each_line_gives_the_same():
     page, other = given("page:src"), given("src")
     assert {line: (a, b) for line, a, b in zip(LINES, page, other, strict=True) if a != b} == {}
+
+
+PRINTED = """
+np.array([[1, 2], [3, 40]])
+np.array([1.5, -2.0, 0.25])
+np.array([1e-5, 1.0])
+np.array([1e9, 1.0]), np.array([123456.789])
+np.array([np.nan, 1.0, -np.inf])
+np.array([True, False]), np.array([[True]])
+np.arange(5, dtype=np.float32) / 3, np.float32(1) / 3
+np.arange(40) / 7
+np.arange(2000), np.arange(2000.0).reshape(20, 100)
+np.zeros((2, 0)), np.zeros(0), np.zeros((2, 2, 2))
+np.array([0.1, 0.2], dtype=np.float32), np.array([2e6], dtype=np.float32)
+np.array([1.0, 2.0]).sum(), np.array([1, 2]).sum(), np.arange(3, dtype=np.float32).mean()
+np.arange(3, dtype=np.float32).sum() * 0.1, np.arange(3, dtype=np.float32)[1] + 1
+[np.array(3.0), np.array(True), np.array([1.0]).dtype, str(np.array([1.0]).dtype)]
+f"{np.array([0.1], dtype=np.float32)[0]:.3f} {np.array([0.1], dtype=np.float32)[0]}"
+""".strip().splitlines()
+SHOW = "import json, sys\nimport numpy as np\nfor line in json.loads(sys.argv[1]):\n    value = eval(line)\n"
+SHOW += "    print(repr(value))\n    print(*value if isinstance(value, tuple) else [value])\n"
+
+
+def test_arrays_and_numbers_are_shown_the_same():
+    def shown(path: str) -> list[str]:
+        command = [sys.executable, "-c", SHOW, json.dumps(PRINTED)]
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
+
+    assert shown("browser_python:src") == shown("src")

@@ -136,6 +136,28 @@ def test_a_check_runs_the_trained_model(shared: Interpreter):
     assert "Right in 100 of 100 new sentences." in shown
 
 
+# Answers that mix tokens, by question, and the line that mixes them.
+MIXING = {
+    "5.1": (
+        "def answer(x, n_heads):\n    return x.view(len(x), n_heads, x.shape[1], -1)",
+        "Line 2: <code>return x.view(len(x), n_heads, x.shape[1], -1)</code>",
+    ),
+    "8.1": (
+        "def answer(x, gain, bias, eps=1e-5):\n"
+        "    centred = x - x.mean(-2, keepdim=True)\n"
+        "    return centred / (centred.square().mean(-2, keepdim=True) + eps).sqrt() * gain + bias",
+        "Line 2: <code>centred = x - x.mean(-2, keepdim=True)</code>",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", MIXING)
+def test_a_card_has_the_line_that_mixes_tokens(shared: Interpreter, question: str):
+    answer, line = MIXING[question]
+    shown = shared.ask([IMPORTS, answer], question=question, name="answer")["html"]
+    assert f"<details><summary>Which line mixes the tokens?</summary><p>{line}" in shown
+
+
 ENDLESS_IN_THE_MODEL = """def answer(q, k, v):
     while q.ndim == 4 and q.shape[-1] == 16:  # as in the tagger alone
         pass
@@ -204,6 +226,10 @@ NOT_HERE = {
     ),
     "meta": "import torch\ndef answer(q, k, v):\n    return torch.empty(2, device='meta')",
     "numpy.fft": "import numpy\ndef answer(q, k, v):\n    return numpy.fft.fft(q)",
+    "'some_argument' of `softmax`": "def answer(q, k, v):\n    return q.softmax(-1, some_argument=1)",
+    "'some_argument' of `Linear`": (
+        "from torch import nn\ndef answer(q, k, v):\n    return nn.Linear(4, 4, some_argument=1)(q)"
+    ),
     "caught": "def answer(q, k, v):\n    try:\n        return q.svd()\n    except AttributeError:\n        return q",
 }
 
@@ -223,6 +249,7 @@ def test_an_answer_that_uses_what_the_page_lacks_is_not_judged(shared: Interpret
         "def answer(q, k, v):\n    return v, q",
         "def answer(q, k, v):\n    return hasattr(q, '__array_ufunc__')",
         "def answer(q, k, v):\n    return q @ k  # raises",
+        "def answer(q, k, v):\n    return softmax(q, dims=1)\ndef softmax(x, dim): return x",
         "answer = 3",
     ],
 )

@@ -531,6 +531,18 @@ def test_the_card_of_an_answer_that_mixes_tokens_has_the_line_behind_one_press()
     assert "Followed line by line" in wrong.card.text()
 
 
+def test_the_line_is_named_too_if_the_answer_raises_for_other_inputs():
+    """Of one token alone, this answer has no axis -2."""
+
+    def layer_norm(x, gain, bias, eps=1e-5):
+        centred = x - x.mean(-2, keepdim=True)
+        return centred / (centred.square().mean(-2, keepdim=True) + eps).sqrt() * gain + bias
+
+    wrong = examining.examine("8.1", layer_norm, in_model=False)
+    assert wrong.status == "error"
+    assert "`centred = x - x.mean(-2, keepdim=True)`" in wrong.card.mixing
+
+
 @pytest.mark.parametrize(
     "answer",
     [

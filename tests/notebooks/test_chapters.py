@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parents[2]
-PATTERNS = ("book/before.ipynb", "book/look.ipynb", "chapters/**/[0-9]*.ipynb", "exercises/*.ipynb")
+PATTERNS = ("book/before.ipynb", "book/look.ipynb", "book/xray.ipynb", "chapters/**/[0-9]*.ipynb", "exercises/*.ipynb")
 NOTEBOOKS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
 
 

@@ -157,7 +157,7 @@ SMALL_PRINT = """() => [...document.querySelectorAll('.qkv-widget *')].filter((e
 def test_a_widget_fits_on_a_phone_and_can_be_read_there(open_page: OpenPage, look: tuple[str, dict[str, Any]]):
     page = open_phone(open_page)
     draw(page, [look])
-    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 848
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 844
     assert page.evaluate(SMALL_PRINT) == []
 
 

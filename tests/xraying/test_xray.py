@@ -184,4 +184,5 @@ def test_the_picture_marks_the_line_and_escapes_the_program(x):
     html = xray(heads_split_by_view, x)._repr_html_()
     assert html.count("data-fault") == 2, "the rule of the style, and one row"
     assert "<b>5</b>" in html
+    assert "overflow-x: auto" in html, "on a phone, the table scrolls and the page does not"
     assert "<script" not in xray(lambda x: x.reshape(len("<script>") // 4, 3, 5, 4), x)._repr_html_()

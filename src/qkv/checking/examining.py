@@ -165,7 +165,7 @@ def _report_on(
         on_progress(lambda: _report(question, verdict(), printed))
 
     verdict = judge(question, cases, seen, patience, report_so_far)
-    mixing = _line_that_mixes(question, answer, cases[0]) if verdict.status == "failed" else ""
+    mixing = _line_that_mixes(question, answer, cases[0]) if verdict.status in ("failed", "error") else ""
     return _report(question, verdict, printed, mixing)
 
 

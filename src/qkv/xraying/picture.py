@@ -13,8 +13,8 @@ MOST_SLOTS = 24  # that one line shows
 # A colour for each token, in the order of hues, light enough for black text. The cells also show the token's number.
 HUES = ("#f4b6b6", "#f6cfa0", "#efe79a", "#c6e6a3", "#a5e3cf", "#a9d3f5", "#c0bdf4", "#e7b8ee")
 STYLE = """
-.qkv-xray { border-collapse: collapse; font: 13px/1.4 ui-monospace, monospace; }
-.qkv-xray caption { text-align: left; font-family: system-ui, sans-serif; padding: 4px 0; }
+.qkv-xray { overflow-x: auto; }
+.qkv-xray table { border-collapse: collapse; font: 13px/1.4 ui-monospace, monospace; }
 .qkv-xray td, .qkv-xray th { text-align: left; padding: 3px 8px; vertical-align: middle; white-space: pre; }
 .qkv-xray tr[data-fault] { outline: 2px solid #b3261e; outline-offset: -1px; }
 .qkv-xray span { display: inline-block; min-width: 20px; padding: 0 3px; margin: 1px; text-align: center; color: #000; }
@@ -27,8 +27,9 @@ def html_of(found: Found) -> str:
     rows = "".join(_row(step, found) for step in found.steps)
     head = "<tr><th>line</th><th>program</th><th>shape</th><th>which tokens reach each slot</th></tr>"
     return (
-        f'<style>{STYLE}</style><table class="qkv-xray"><caption>{html.escape(found.message)}</caption>'
-        f"<thead>{head}</thead><tbody>{rows}</tbody></table>"
+        f"<style>{STYLE}</style><p>{html.escape(found.message)}</p>"
+        '<div class="qkv-xray" role="group" aria-label="The lines of the program" tabindex="0">'
+        f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
     )
 
 

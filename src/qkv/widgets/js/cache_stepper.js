@@ -10,7 +10,16 @@ const PAUSE = 900; // ms between the steps that the reader plays
 const [FIRST_LOOK, LOOK] = [3000, 1800]; // ms after the first and each later step that the widget plays by itself
 const STILL = { playing: false, shown: 0 }; // the saved step is shown, and nothing plays
 
-/** Published configurations. `parameters` is the number of all parameters, to compare the cache with. */
+/** @import { SetState } from "./base.js" */
+/** @import { Model as Sizes } from "./maths.js" */
+/** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number }} State */
+/** @typedef {ReturnType<typeof atShown>} Shown the state that a view draws */
+/** @typedef {ReturnType<typeof run>} Run a step, with a cache or without */
+/** @typedef {"q" | "k" | "v" | "score"} Part */
+/** @typedef {"new" | "again" | "kept" | "masked"} Look of a cell */
+
+/** Published configurations. `parameters` is the number of all parameters, to compare the cache with.
+ * @type {Record<string, Sizes & { parameters: number }>} */
 export const MODELS = {
   "one layer": shape(1, 512, 8, 8, 64, 4 * 512 * 512, 4),
   "GPT-2 small": shape(12, 768, 12, 12, 64, 124_439_808),
@@ -20,11 +29,15 @@ export const MODELS = {
   "Falcon 7B": shape(32, 4544, 71, 1, 64, 6_921_720_704),
 };
 
+/** @param {number} layers
+ * @param {number} dModel
+ * @param {number} heads
+ * @param {number} kvHeads
+ * @param {number} dHead
+ * @param {number} parameters */
 function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue = 2) {
   return { layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue };
 }
-
-/** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number }} State */
 
 export default widget("CacheStepper", {
   own: { playing: false, shown: 0 },
@@ -52,7 +65,7 @@ export default widget("CacheStepper", {
   view: (state, set, id) => picture(atShown(state), set, id),
 });
 
-const picture = (state, set, id) => html`
+const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set, /** @type {string} */ id) => html`
     ${state.step === LAST ? changedWords(state, set, id) : readWords(state, set, id)}
     <p class="qkv-kv-lead"><b data-number="title">${title(state)}</b> <span data-number="notice">${notice(state)}</span></p>
     <div class="qkv-kv-pictures">
@@ -66,7 +79,8 @@ const picture = (state, set, id) => html`
 // ---- playing: the button changes the saved step; playing by itself, once, changes only what this view shows
 
 /** Return the state that this view shows. `shown` is the step that the widget has played to by itself, or 0 if the view
- * shows the saved step. */
+ * shows the saved step.
+ * @param {State} parts */
 const atShown = ({ step, changed, model, token, playing, shown }) => ({
   step: shown || step,
   changed,
@@ -75,13 +89,17 @@ const atShown = ({ step, changed, model, token, playing, shown }) => ({
   playing,
 });
 
-const pauseAt = ({ shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
+const pauseAt = (/** @type {State} */ { shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
 
 /** Return the change of the state after a pause. The widget plays to the last word by itself; the second prompt it
- * leaves to the reader. */
+ * leaves to the reader.
+ * @param {State} state */
 const tick = (state) => (state.shown ? { shown: state.shown + 1, playing: state.shown + 1 < WRITTEN } : next(state));
 
-/** Play once when the picture comes into sight, until the reader uses the widget. Return a function that stops this. */
+/** Play once when the picture comes into sight, until the reader uses the widget. Return a function that stops this.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {HTMLElement} root */
 function playOnceSeen(state, set, root) {
   const watch = new IntersectionObserver(
     ([{ isIntersecting }]) => {
@@ -91,9 +109,9 @@ function playOnceSeen(state, set, root) {
     },
     { threshold: 0.9 },
   );
-  const stopPlaying = ({ target }) => {
+  const stopPlaying = (/** @type {Event} */ { target }) => {
     watch.disconnect();
-    if (state.shown && !target.closest(".qkv-kv-play")) set({ step: state.shown, ...STILL });
+    if (state.shown && !(/** @type {Element} */ (target).closest(".qkv-kv-play"))) set({ step: state.shown, ...STILL });
   };
   const stop = new AbortController();
   for (const kind of ["pointerdown", "keydown", "input"]) {
@@ -108,18 +126,23 @@ function playOnceSeen(state, set, root) {
 
 // ---- what happens in a step
 
-const rows = (count) => (count === 1 ? "1 row is" : `${count} rows are`);
+const rows = (/** @type {number} */ count) => (count === 1 ? "1 row is" : `${count} rows are`);
 const WRITTEN = LAST - 1; // the step of the last word, where playing stops
-/** Return the change of the state at a press on play: the next step, or the first one after the last word. */
+/** Return the change of the state at a press on play: the next step, or the first one after the last word.
+ * @param {Pick<State, "step">} parts */
 const next = ({ step }) =>
   step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
-/** Return the words that a step of the first text reads. */
+/** Return the words that a step of the first text reads.
+ * @param {number} step */
 const wordsOf = (step) => TEXT.slice(step === 1 ? 0 : PROMPT + step - 2, PROMPT + step - 1).join(" ");
-const secondPrompt = ({ changed }) => TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
+const secondPrompt = (/** @type {Pick<State, "changed">} */ { changed }) =>
+  TEXT.map((word, i) => (i + 1 === changed ? INSTEAD[i] : word));
 
 /** Return the words that the model has read at the end of a step, how many of them were kept in the cache (`kept`), and
- * how many had been computed before (`seen`). */
-function reads(state, step = state.step) {
+ * how many had been computed before (`seen`).
+ * @param {{ changed: number, step?: number }} state
+ * @param {number} [step] */
+function reads(state, step = /** @type {number} */ (state.step)) {
   if (step === LAST) {
     const words = secondPrompt(state);
     // The last word is always computed, because its output is needed for the next word.
@@ -131,43 +154,56 @@ function reads(state, step = state.step) {
 }
 
 /** Return a step with a cache or without: the rows that are computed, the first of them, and the number of rows that
- * had been computed before (`seen`). */
-export function run(state, cached, step = state.step) {
+ * had been computed before (`seen`).
+ * @param {{ changed: number, step?: number }} state
+ * @param {boolean} cached
+ * @param {number} [step] */
+export function run(state, cached, step = /** @type {number} */ (state.step)) {
   const { words, kept, seen } = reads(state, step);
   const start = cached ? kept : 0;
   return { n: words.length, start, seen, rows: words.map((_, i) => i).slice(start) };
 }
 
-/** Return the multiply-adds of a step. */
+/** Return the multiply-adds of a step.
+ * @param {Pick<State, "model">} state
+ * @param {Pick<Run, "n" | "start">} step */
 export const spent = ({ model }, { n, start }) => sum(attentionMultiplyAdds(MODELS[model], n - start, start));
-const cost = (state, step) => amount(spent(state, step));
+const cost = (/** @type {Shown} */ state, /** @type {Run} */ step) => amount(spent(state, step));
 
-/** Return the multiply-adds of all steps up to this one. */
+/** Return the multiply-adds of all steps up to this one.
+ * @param {Shown} state
+ * @param {boolean} cached */
 const spentSoFar = (state, cached) =>
   sum(Array.from({ length: state.step }, (_, i) => spent(state, run(state, cached, i + 1))));
 
 // ---- numbers as text
 
-/** Return a count as text: in full below 10⁶, with million, billion or trillion below 10¹⁵, else as a power of ten. */
+/** Return a count as text: in full below 10⁶, with million, billion or trillion below 10¹⁵, else as a power of ten.
+ * @param {number} count */
 function amount(count) {
   const scale = [1e12, 1e9, 1e6].find((size) => count >= size);
+  /** @type {Record<number, string>} */
   const names = { 1e12: "trillion", 1e9: "billion", 1e6: "million" };
   return !scale || count >= 1e15 ? num(count) : `${num(count / scale)} ${names[scale]}`;
 }
 
+/** @param {number} count */
 function bytes(count) {
   const power = count < 1 ? 0 : Math.min(4, Math.floor(Math.log2(count) / 10));
   return `${num(count / 1024 ** power)} ${["bytes", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
-const times = (ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2 })} ×`;
+const times = (/** @type {number} */ ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2 })} ×`;
 
 // ---- drawing
 
-const unseen = (words) => html`<span class="qkv-unseen">${words}</span>`;
+const unseen = (/** @type {string} */ words) => html`<span class="qkv-unseen">${words}</span>`;
 
 /** Return the words of the text, and the button that plays. A press on a word is the step that reads it; the prompt is
- * read in one step. */
+ * read in one step.
+ * @param {Shown} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words">
   <div role="radiogroup" aria-label="read up to">${Array.from({ length: WRITTEN }, (_, i) => {
     const isRead = i + 1 < step;
@@ -180,7 +216,10 @@ const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words"
 </div>`;
 
 /** Return the words of the second prompt: a press changes a word. A chip is as wide as the longer of its two words, so
- * that nothing moves. */
+ * that nothing moves.
+ * @param {Shown} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const changedWords = ({ changed }, set, id) => html`<div class="qkv-kv-words">
   <div role="radiogroup" aria-label="changed word">${[0, ...TEXT.map((_, i) => i + 1)].map(
     (word) => html`<label class="qkv-kv-chip qkv-pick">
@@ -190,11 +229,18 @@ const changedWords = ({ changed }, set, id) => html`<div class="qkv-kv-words">
   )}</div>
 </div>`;
 
-const twoWords = (word, instead, isChanged) => html`<span class="qkv-kv-two">
+const twoWords = (
+  /** @type {string} */ word,
+  /** @type {string} */ instead,
+  /** @type {boolean} */ isChanged,
+) => html`<span class="qkv-kv-two">
   <span ?data-hidden=${isChanged}>${word}</span><span ?data-hidden=${!isChanged}>${instead}</span>
 </span>`;
 
-/** Return the choice of a real model, and what a token late in a conversation costs there. It is folded away. */
+/** Return the choice of a real model, and what a token late in a conversation costs there. It is folded away.
+ * @param {Shown} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 const realModels = (state, set, id) => {
   const { parameters, bytesPerValue } = MODELS[state.model];
   const [withCache, without] = atToken(state);
@@ -221,13 +267,15 @@ const realModels = (state, set, id) => {
   </details>`;
 };
 
+/** @param {Shown} parts */
 function title({ step, changed }) {
   if (step === 1) return `It reads the prompt, ${PROMPT} words.`;
   if (step < LAST) return `It wrote “${TEXT[PROMPT + step - 2]}”, and now reads it.`;
   return changed ? `A second prompt: word ${changed} is another.` : "A second prompt: the same words.";
 }
 
-/** Return what there is to notice in a step. */
+/** Return what there is to notice in a step.
+ * @param {Shown} state */
 function notice(state) {
   if (state.step === LAST) return stillRight(state);
   if (state.step === 1) return "The cache was empty, so both ways cost the same.";
@@ -236,9 +284,11 @@ function notice(state) {
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.
  *
- * In layer 1 a key depends on its own word, in later layers on all words up to that. */
+ * In layer 1 a key depends on its own word, in later layers on all words up to that.
+ * @param {Pick<State, "changed">} state */
 export const keysStillRight = ({ changed }) => (changed ? [TEXT.length - 1, changed - 1] : [TEXT.length, TEXT.length]);
 
+/** @param {Shown} parts */
 function stillRight({ changed, model }) {
   if (!changed) return `All ${TEXT.length} cached keys are still right. The last word is run again, for its output.`;
   const [inFirst, inLater] = keysStillRight({ changed });
@@ -249,7 +299,12 @@ function stillRight({ changed, model }) {
 }
 
 /** Return what a cell is: "new" (computed for the first time), "again", "kept" (read from the cache), "masked"
- * (computed, masked) or "none". */
+ * (computed, masked) or "none".
+ * @param {Run} step
+ * @param {Part} part
+ * @param {number} i
+ * @param {number} j
+ * @returns {Look | "none"} */
 export function cellState({ rows: computed, seen, n }, part, i, j) {
   if (i >= n || (part === "score" && j >= n)) return "none";
   const isComputed = computed.includes(i);
@@ -264,11 +319,17 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 const [CELL, ROW, TOP, LEFT, GAP] = [21, 12, 30, 58, 5];
 const SHEET = 12 * CELL + GAP;
 const [WIDTH, HEIGHT] = [LEFT + SHEET, TOP + TEXT.length * ROW];
+/** @type {Part[]} */
 const PARTS = ["q", "k", "v"];
-const columnOf = (part, j) => (part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL);
-const box = (x, y, w, h) => `M${x} ${y}h${w}v${h}h${-w}z`;
+/** @type {Part[]} */
+const EVERY_PART = [...PARTS, "score"];
+const columnOf = (/** @type {Part} */ part, /** @type {number} */ j) =>
+  part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL;
+const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ w, /** @type {number} */ h) =>
+  `M${x} ${y}h${w}v${h}h${-w}z`;
 
-/** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash. */
+/** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash.
+ * @type {Record<Look, (x: number, y: number) => string>} */
 const LOOKS = {
   new: (x, y) => box(x + 1, y + 1, 19, 10),
   again: (x, y) =>
@@ -276,39 +337,42 @@ const LOOKS = {
   kept: (x, y) => box(x + 1, y + 1, 19, 10) + box(x + 3, y + 3, 15, 6) + box(x + 8.5, y + 4.5, 4, 3),
   masked: (x, y) => box(x + 6, y + 5.25, 9, 1.5),
 };
-const NOTHING = PARTS.concat("score").flatMap((part) =>
+const NOTHING = EVERY_PART.flatMap((part) =>
   TEXT.flatMap((_, i) =>
     (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 9)),
   ),
 );
 
-/** The paths of a sheet, each with the kinds of cells in it. */
+/** The paths of a sheet, each with the kinds of cells in it.
+ * @type {Record<string, Look[]>} */
 const PAINTED = { full: ["new", "kept"], again: ["again"], masked: ["masked"] };
 
 /** Return the paths of a step, with a cache or without. */
-const paths = remember((changed, cached, step) => {
+const paths = remember((/** @type {number} */ changed, /** @type {boolean} */ cached, /** @type {number} */ step) => {
   const done = run({ changed }, cached, step);
-  const cells = [...PARTS, "score"].flatMap((part) =>
+  const cells = EVERY_PART.flatMap((part) =>
     TEXT.flatMap((_, i) =>
       (part === "score" ? TEXT : [0]).map((_, j) => ({
         is: cellState(done, part, i, j),
-        at: [columnOf(part, j), TOP + i * ROW],
+        at: /** @type {const} */ ([columnOf(part, j), TOP + i * ROW]),
       })),
     ),
   );
   return Object.entries(PAINTED).map(([name, kinds]) => {
-    const drawn = cells.filter(({ is }) => kinds.includes(is)).map(({ is, at }) => LOOKS[is](...at));
+    const drawn = cells.flatMap(({ is, at }) => (is !== "none" && kinds.includes(is) ? [LOOKS[is](...at)] : []));
     return { name, path: drawn.join("") };
   });
 }, 40);
 
 /** The gradient's stops: where the colours of q, k, v and the scores begin and end across a sheet. */
-const STRIPES = [...PARTS, "score"].flatMap((part, i) => {
+const STRIPES = EVERY_PART.flatMap((part, i) => {
   const [from, to] = [columnOf(part, 0), i < 3 ? columnOf(part, 0) + CELL : SHEET];
   return [from, to].map((x) => svg`<stop data-part=${part} offset=${x / SHEET} />`);
 });
 
-/** Return the sheets with a cache and without one. */
+/** Return the sheets with a cache and without one.
+ * @param {Shown} state
+ * @param {string} id */
 const sheets = (state, id) =>
   [true, false].map((cached) => {
     const done = run(state, cached);
@@ -328,27 +392,28 @@ const sheets = (state, id) =>
     </svg>`;
   });
 
-const cells = ({ changed, step }, cached) => svg`
-  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part) + CELL / 2} y=${TOP - 4}>${part}</text>`)}
+const cells = (/** @type {Shown} */ { changed, step }, /** @type {boolean} */ cached) => svg`
+  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part, 0) + CELL / 2} y=${TOP - 4}>${part}</text>`)}
   <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 4}>scores</text>
   <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
   ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}`;
 
-/** Return the cache after this step: a box for the key and the value of every token, full if the cache has it. */
+/** Return the cache after this step: a box for the key and the value of every token, full if the cache has it.
+ * @param {Shown} state */
 function memory(state) {
   const { n, start } = run(state, true);
   const kept = bytes(kvCacheBytes(MODELS[state.model], n));
-  const slot = (part, i) => {
+  const slot = (/** @type {Part} */ part, /** @type {number} */ i) => {
     const is = i < start ? "kept" : i < n ? "new" : "none";
     return html`<i data-part=${part} data-is=${is}></i>`;
   };
   return html`<figure class="qkv-kv-memory">
     <figcaption><span class="qkv-label">in memory: k, v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
-    <div class=${state.playing ? "qkv-kv-playing" : ""} role="img" aria-label="In memory: keys and values of ${n} tokens.">${["k", "v"].map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
+    <div class=${state.playing ? "qkv-kv-playing" : ""} role="img" aria-label="In memory: keys and values of ${n} tokens.">${/** @type {Part[]} */ (["k", "v"]).map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
   </figure>`;
 }
 
-const swatch = (is, text) => html`<li>
+const swatch = (/** @type {Look} */ is, /** @type {string} */ text) => html`<li>
   <svg viewBox="0 0 21 12" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
@@ -357,7 +422,8 @@ const legend = html`<ul class="qkv-kv-legend">
   ${swatch("kept", "read from the cache")} ${swatch("masked", "masked")}
 </ul>`;
 
-/** Return a table of multiply-adds with a cache and without: of this step, and of all steps so far. */
+/** Return a table of multiply-adds with a cache and without: of this step, and of all steps so far.
+ * @param {Shown} state */
 function counters(state) {
   /** @type {[string, string, number, number][]} */
   const counted = [
@@ -377,12 +443,14 @@ function counters(state) {
   </table>`;
 }
 
-/** @returns {[number, number]} */
+/** @param {Pick<State, "model" | "token">} state
+ * @returns {[number, number]} */
 const atToken = ({ model, token }) => [
   sum(attentionMultiplyAdds(MODELS[model], 1, token - 1)),
   sum(attentionMultiplyAdds(MODELS[model], token)),
 ];
 
+/** @param {Shown} state */
 function everyStep(state) {
   return {
     caption: `Every step: rows computed, and multiply-adds (${state.model})`,

@@ -7,8 +7,19 @@ import { MOLECULES } from "./molecules.js";
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
 const SEEN = 0.005; // a smaller weight is drawn as 0
 
-/** The kinds of input. Each has functions for its tokens (`make`), for the mask of near tokens, for a token's name,
- * for the drawing, and for the token at a point of the drawing (`at`). */
+/** @typedef {object} Kind a kind of input
+ * @property {number} first the token that asks at first
+ * @property {string} says what its tokens are
+ * @property {string} nearSays what the mask of near tokens leaves
+ * @property {() => number[][]} make its tokens
+ * @property {(n: number) => boolean[][]} near the mask of near tokens
+ * @property {(i: number) => string} name of a token
+ * @property {(seen: Seen) => unknown} draw
+ * @property {(x: number, y: number) => number} at the token at a point of the drawing */
+/** @typedef {ReturnType<typeof computed>} Seen */
+
+/** The kinds of input.
+ * @type {Record<string, Kind>} */
 const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
@@ -56,7 +67,7 @@ export default widget("Everywhere", {
   view: (state, set, id) => {
     const seen = computed(state);
     const { kind, n, token, name } = seen;
-    const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT, n))) }));
+    const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT))) }));
     return html`<div class="qkv-everywhere">
       ${choices({
         label: "what are the tokens?",
@@ -70,7 +81,7 @@ export default widget("Everywhere", {
           ${kind.draw(seen)}
         </svg>
         <input class="qkv-over" type="range" aria-label="query" min="1" max=${n} aria-valuetext=${name(token)}
-          .value=${live(String(token + 1))} @input=${({ target }) => set({ token: target.valueAsNumber - 1 })}>
+          .value=${live(String(token + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>
       </div>
       <div class="qkv-everywhere-beside">
         ${toggle({ label: kind.nearSays, checked: state.near, onChange: (near) => set({ near }) })}
@@ -82,10 +93,14 @@ export default widget("Everywhere", {
   },
 });
 
-const made = remember((kind) => normed(KINDS[kind].make()), 3);
-const masks = remember((kind, near) => (near ? KINDS[kind].near : everyone)(made(kind).length), 6);
+const made = remember((/** @type {string} */ kind) => normed(KINDS[kind].make()), 3);
+const masks = remember(
+  (/** @type {string} */ kind, /** @type {boolean} */ near) => (near ? KINDS[kind].near : everyone)(made(kind).length),
+  6,
+);
 
-/** Return the values that the drawing of a state needs. */
+/** Return the values that the drawing of a state needs.
+ * @param {State} state */
 function computed(state) {
   const tokens = made(state.kind);
   const n = tokens.length;
@@ -97,16 +112,17 @@ function computed(state) {
   return { kind, n, token, row, best, may, name: kind.name };
 }
 
-const shown = (weight) => num(weight, { places: 2 });
-const opacity = (weight, most) => Math.round(100 * (weight / most)) / 100;
+const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
+const opacity = (/** @type {number} */ weight, /** @type {number} */ most) => Math.round(100 * (weight / most)) / 100;
 
-/** Return the name of the other token with the largest weight, or the number of tokens whose weights look equal. */
+/** Return the name of the other token with the largest weight, or the number of tokens whose weights look equal.
+ * @param {Seen} parts */
 function bestName({ row, best, token, name }) {
   const equal = row.filter((weight, i) => i !== token && shown(weight) === shown(row[best])).length;
   return equal > 1 ? `${equal} equal ones` : name(best);
 }
 
-const numbers = (seen) => {
+const numbers = (/** @type {Seen} */ seen) => {
   const { n, row, best, may, token } = seen;
   return readings([
     ["sees", num(may.filter(Boolean).length), `of ${n} tokens`],
@@ -115,7 +131,7 @@ const numbers = (seen) => {
   ]);
 };
 
-const table = ({ row, may, name, token }) => ({
+const table = (/** @type {Seen} */ { row, may, name, token }) => ({
   caption: `Where ${name(token)} looks`,
   head: ["token", "may be seen", "weight"],
   rows: row.map((weight, i) => [name(i), may[i] ? "yes" : "no", num(weight, { places: 3 })]),
@@ -123,6 +139,8 @@ const table = ({ row, may, name, token }) => ({
 
 /* ---- a picture: the cat, the mouse that it chases, and the sun, in 16 × 16 pixels */
 
+/** Red, green and blue of each letter.
+ * @type {Record<string, number[]>} */
 const COLOURS = {
   s: [0.75, 0.88, 0.98], // sky
   y: [1, 0.85, 0.3], // sun
@@ -156,33 +174,36 @@ const ACROSS = PICTURE.length / PATCH;
 const SIDE = HEIGHT / ACROSS;
 const LEFT = (WIDTH - HEIGHT) / 2;
 
-const cell = (at, start) => Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
+const cell = (/** @type {number} */ at, /** @type {number} */ start) =>
+  Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
 
 /** Return the picture as one path for each colour. */
 const pixels = remember(() =>
   Object.values(COLOURS).map((colour) => {
     const size = SIDE / PATCH;
-    const dot = (x, y) => `M${LEFT + x * size} ${y * size}h${size + 0.1}v${size + 0.1}h${-size - 0.1}z`;
+    const dot = (/** @type {number} */ x, /** @type {number} */ y) =>
+      `M${LEFT + x * size} ${y * size}h${size + 0.1}v${size + 0.1}h${-size - 0.1}z`;
     const path = PICTURE.flatMap((line, y) => line.flatMap((pixel, x) => (pixel === colour ? [dot(x, y)] : [])));
     return svg`<path d=${path.join("")} fill="rgb(${colour.map((share) => Math.round(255 * share)).join(" ")})" />`;
   }),
 );
 
-const square = (i, inset) => {
+const square = (/** @type {number} */ i, /** @type {number} */ inset) => {
   const size = SIDE - 2 * inset;
   return `M${LEFT + (i % ACROSS) * SIDE + inset} ${Math.floor(i / ACROSS) * SIDE + inset}h${size}v${size}h${-size}z`;
 };
 const LEVELS = 10;
 
 /** Draw the picture. A patch with a larger weight keeps more of its colours and has a stronger violet frame. Patches
- * of about the same weight are one shape, so that a step draws 22 paths and not 128 squares. */
+ * of about the same weight are one shape, so that a step draws 22 paths and not 128 squares.
+ * @param {Seen} parts */
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
   const levels = Array.from({ length: LEVELS + 1 }, () => /** @type {number[]} */ ([]));
   row.forEach((weight, i) => {
     levels[Math.round((LEVELS * weight) / most)].push(i);
   });
-  const shape = (patches, level) => svg`
+  const shape = (/** @type {number[]} */ patches, /** @type {number} */ level) => svg`
     <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.65 * (1 - level / LEVELS)} />
     <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
@@ -198,12 +219,13 @@ const wave = remember(() => {
   return samples.map((sample, i) => `${((i / samples.length) * WIDTH).toFixed(1)},${(32 - 28 * sample).toFixed(1)}`);
 });
 
+/** @param {Seen} parts */
 function drawSound({ row, token }) {
   const scale = WIDTH / seconds();
   const most = Math.max(...row);
   const width = HOP * scale;
-  const left = (i) => (i * HOP + (FRAME - HOP) / 2) * scale;
-  const bar = (weight, i) =>
+  const left = (/** @type {number} */ i) => (i * HOP + (FRAME - HOP) / 2) * scale;
+  const bar = (/** @type {number} */ weight, /** @type {number} */ i) =>
     svg`<rect class="qkv-thing-bar" x=${left(i) + 0.5} y=${116 - 44 * opacity(weight, most)} width=${width - 1} height=${44 * opacity(weight, most)} />`;
   return svg`<polyline class="qkv-thing-wave" points=${wave().join(" ")} />
     <rect class="qkv-asking qkv-asking-filled" x=${token * HOP * scale} y="2" width=${FRAME * scale} height="58" />
@@ -220,13 +242,14 @@ const ATOMS = atoms
   .split(" ")
   .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 17 * at[i][1] + 9 }));
 
+/** @param {Seen} parts */
 function drawGraph({ row, token }) {
   const bonds = BONDS.map(
     ([a, b]) =>
       svg`<line class="qkv-thing-bond" x1=${ATOMS[a].x} y1=${ATOMS[a].y} x2=${ATOMS[b].x} y2=${ATOMS[b].y} />`,
   );
   const most = Math.max(...row);
-  const atom = ({ kind, x, y }, i) =>
+  const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
     svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" fill-opacity=${0.7 * opacity(row[i], most)} />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
       <text class="qkv-share-of" x=${x + 4} y=${y + 18}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;

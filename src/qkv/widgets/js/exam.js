@@ -3,14 +3,19 @@
 import { score } from "./tagger.js";
 import { theGrammar, theTagger } from "./trained.js";
 
+/** @import { Sentence } from "./grammar.js" */
+/** @import { Handles } from "./tagger.js" */
+
 export const EXAM_LENGTH = 100;
 const PORTION = 4; // ms of work, after which the page may draw
 const DRAWN_AT_ONCE = 2; // sentences drawn with each seed
 
+/** @type {Sentence[]} */
 const paper = []; // the sentences of the exam so far: they are drawn when they are first needed
 let seed = 0;
 
-/** Return sentence i of the exam, which is the same in every exam. */
+/** Return sentence i of the exam, which is the same in every exam.
+ * @param {number} i */
 function examSentence(i) {
   while (paper.length <= i)
     paper.push(
@@ -21,19 +26,22 @@ function examSentence(i) {
   return paper[i];
 }
 
-/** Check whether two settings differ; their values are compared by Object.is, as `remember` does. */
+/** Check whether two settings differ; their values are compared by Object.is, as `remember` does.
+ * @param {Record<string, unknown>} one
+ * @param {Record<string, unknown>} other */
 const differ = (one, other) => Object.keys(one).some((name) => !Object.is(one[name], other[name]));
 
 /** Return an examiner. Its `check` starts an exam if `settings()` has changed since the last; `report` gets the number of
  * sentences in which the noun of *it* was found.
  *
  * Between portions, the examiner sends itself a message, so that the page can do other work first. A timer would wait
- * 4 ms more. */
+ * 4 ms more.
+ * @param {{ settings: () => Handles, report: (right: number) => void }} parts */
 export function examiner({ settings, report }) {
   const { port1: receiver, port2: sender } = new MessageChannel();
   let isMarking = false;
   let marked = {}; // the settings of the last exam that has ended
-  const start = (handles) => {
+  const start = (/** @type {Handles} */ handles) => {
     let right = 0;
     let i = 0;
     isMarking = true;

@@ -31,7 +31,11 @@ const MODES = ["on", "zeros", "mean", "other text"];
 const LIKELIEST = 2; // predictions that are shown
 const SEEN = 0.005; // a smaller chance is shown as 0
 
-/** @import { Weights } from "./repeater.js" */
+/** @import { SetState } from "./base.js" */
+/** @import { Repeater } from "./repeater.js" */
+/** @import { Weights } from "./safetensors.js" */
+/** @typedef {ReturnType<typeof computed>} Seen */
+/** @typedef {"previous" | "induction"} Score */
 /** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
  *   earlier: Weights | null, failed: boolean }} State */
 
@@ -63,14 +67,16 @@ export default widget("HeadMicroscope", {
         ${training(state, seen, set)}
         <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
           <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
-            .value=${live(state.symbols)} @input=${({ target }) => set({ symbols: target.value, position: -1 })}></label>
+            .value=${live(state.symbols)} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ symbols: target.value, position: -1 })}></label>
       </details>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
   },
 });
 
 /** Return a callback for each drawing, which loads the weights of earlier steps when such a step is shown. If that
- * fails, it tries again at another step. */
+ * fails, it tries again at another step.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function loader(state, set) {
   let tried = LAST;
   const load = async () => {
@@ -88,19 +94,20 @@ function loader(state, set) {
   return load;
 }
 
-const symbol = (id) => SYMBOLS[id];
-/** Return a head's short name, such as "2.1" for head 1 of layer 2. */
+const symbol = (/** @type {number} */ id) => SYMBOLS[id];
+/** Return a head's short name, such as "2.1" for head 1 of layer 2.
+ * @param {number} head */
 const short = (head) => `${1 + Math.floor(head / 2)}.${1 + (head % 2)}`;
-const shown = (number) => num(number, { places: 2 });
+const shown = (/** @type {number} */ number) => num(number, { places: 2 });
 
 /* ---- the model's output for a state */
 
-const read = remember((symbols) => {
+const read = remember((/** @type {string} */ symbols) => {
   const ids = idsOf(symbols);
   return ids.length < 2 ? idsOf("AB") : ids;
 });
 
-const ran = remember((model, ids, modes) => {
+const ran = remember((/** @type {Repeater} */ model, /** @type {number[]} */ ids, /** @type {string[]} */ modes) => {
   const { logits, ...places } = intervene(model, ids, modes, modes.includes("mean") ? theMeans(model) : {});
   const n = ids.length;
   const maps = HEADS.map((head) => {
@@ -112,14 +119,16 @@ const ran = remember((model, ids, modes) => {
 
 const ALL_ON = HEADS.map(() => "on");
 
-/** Return the label of the text field: the symbols that it takes, or what is wrong with the text. */
+/** Return the label of the text field: the symbols that it takes, or what is wrong with the text.
+ * @param {string} text */
 function fieldLabel(text) {
   const others = [...new Set(text.toUpperCase().replace(/\s/g, ""))].filter((letter) => !SYMBOLS.includes(letter));
   if (others.length) return html`<b>left out: ${others.slice(0, 6).join(" ")}</b>`;
   return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text of A–Z and 1–6";
 }
 
-/** Return the values that the drawing of a state needs. */
+/** Return the values that the drawing of a state needs.
+ * @param {State} state */
 function computed(state) {
   const ids = read(state.symbols);
   const n = ids.length;
@@ -137,57 +146,67 @@ function computed(state) {
   return { ...run, ids, n, at, row, next, chances, best, modes, head: state.head, intact, missing: missing(state) };
 }
 
-/** Check whether the weights of the state's step are loaded; those of the last step always are. */
+/** Check whether the weights of the state's step are loaded; those of the last step always are.
+ * @param {State} parts */
 const isLoaded = ({ step, earlier }) => step === LAST || earlier !== null;
 
+/** @param {State} state */
 function missing(state) {
   if (isLoaded(state)) return "";
   if (state.failed) return `Step ${state.step} did not load. Try another step.`;
   return `Step ${state.step} is loading.`;
 }
 
-/** Return what came after the symbol at its last occurrence, which is what a text that repeats goes on with. */
+/** Return what came after the symbol at its last occurrence, which is what a text that repeats goes on with.
+ * @param {Seen} parts */
 function lastTimeText({ ids, at, next }) {
   if (next[at] < 0) return `${symbol(ids[at])} is new here: anything can follow.`;
   return `Last time, ${symbol(ids[next[at]])} came after ${symbol(ids[at])}.`;
 }
 
-const predictionText = ({ best, chances, missing }) =>
+const predictionText = (/** @type {Seen} */ { best, chances, missing }) =>
   missing || `The model predicts ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(" or ")}.`;
 
-const attentionText = ({ head, ids, row }) => {
+const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
   const most = row.indexOf(Math.max(...row));
   return `Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
 };
 
-const lossText = ({ loss }) =>
+const lossText = (/** @type {Seen} */ { loss }) =>
   Number.isNaN(loss) ? "Nothing repeats." : `Loss on repeated symbols: ${shown(loss)} nats.`;
 
 /* ---- the text */
 
 /** Return the symbols in one line, shaded by the weights of the chosen head, and an arc from the query to each symbol that
- * it looks at. A press or a drag chooses the query. */
+ * it looks at. A press or a drag chooses the query.
+ * @param {Seen} parts
+ * @param {SetState<State>} set */
 function tape({ ids, n, at, row }, set) {
   const grab = dragged(({ x }) => set({ position: partAt(x, n) }));
   return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}" @pointerdown=${grab} @pointermove=${grab}>
     <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
       <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
-        .value=${live(String(at + 1))} @input=${({ target }) => set({ position: target.valueAsNumber - 1 })}></div>
+        .value=${live(String(at + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ position: target.valueAsNumber - 1 })}></div>
   </div>`;
 }
 
 const THICKEST = 6; // pixels of the arc of a weight of 1
 const FAINT = 0.02; // a smaller weight has no arc
 
-/** Return the arc from the query to another symbol: as thick as the weight is large, and higher if it is further. */
+/** Return the arc from the query to another symbol: as thick as the weight is large, and higher if it is further.
+ * @param {number} i
+ * @param {number} at
+ * @param {number} n
+ * @param {number} weight */
 function arc(i, at, n, weight) {
   if (i === at || weight < FAINT) return "";
   const top = 10 - 18 * Math.sqrt(Math.abs(at - i) / n);
   return svg`<path d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
 }
 
-/** Return the loss on this text, and before it what the loss is with all heads on if it is another. */
+/** Return the loss on this text, and before it what the loss is with all heads on if it is another.
+ * @param {Seen} parts */
 function surprise({ loss, intact, modes }) {
   const repeats = !Number.isNaN(loss);
   return html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`;
@@ -195,13 +214,18 @@ function surprise({ loss, intact, modes }) {
 
 /* ---- the heads */
 
-/** The score of each layer's heads, and its meaning. */
+/** The score of each layer's heads, and its meaning.
+ * @type {[Score, string][]} */
 const SCORES = [
   ["previous", "mean weight on the symbol before"],
   ["induction", "mean weight on what followed last time"],
 ];
 
-/** Return the maps, a row for each layer. The radio button above a map chooses the head, as a press on the map does. */
+/** Return the maps, a row for each layer. The radio button above a map chooses the head, as a press on the map does.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 const maps = (state, seen, set, id) => html`<fieldset class="qkv-control qkv-scope-maps">
   <legend class="qkv-unseen">head</legend>
   ${SCORES.map(
@@ -213,7 +237,13 @@ const maps = (state, seen, set, id) => html`<fieldset class="qkv-control qkv-sco
   )}
 </fieldset>`;
 
-/** Return a head's weights as a map. A press or a drag in it chooses the head and the query. */
+/** Return a head's weights as a map. A press or a drag in it chooses the head and the query.
+ * @param {number} head
+ * @param {Score} score
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
   const weights = maps[head];
   const grab = dragged(({ y }) => set({ head, position: partAt(y, n) }));
@@ -235,7 +265,11 @@ function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
   </div>`;
 }
 
-/** Return the buttons that replace the chosen head's output, and what the chosen replacement is. */
+/** Return the buttons that replace the chosen head's output, and what the chosen replacement is.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 const replacing = (state, { ids, modes }, set, id) => html`<div class="qkv-scope-modes">
   ${choices({
     label: `output of head ${short(state.head)}`,
@@ -248,7 +282,8 @@ const replacing = (state, { ids, modes }, set, id) => html`<div class="qkv-scope
   <p class="qkv-note">${REPLACED[state.modes[state.head]](ids)}</p>
 </div>`;
 
-/** What each mode puts in place of the head's output. */
+/** What each mode puts in place of the head's output.
+ * @type {Record<string, (ids: number[]) => string>} */
 const REPLACED = {
   on: () => "its own output, as trained",
   zeros: () => "nothing: the head is silent",
@@ -256,7 +291,7 @@ const REPLACED = {
   "other text": (ids) => `its output on another text: ${moved(ids).slice(0, 8).map(symbol).join("")}…`,
 };
 
-const weightsTable = ({ ids, at, maps, chances }) => ({
+const weightsTable = (/** @type {Seen} */ { ids, at, maps, chances }) => ({
   caption: `Weights of position ${at + 1}, and the chance that the symbol comes next`,
   head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance that it comes next"],
   rows: ids.map((id, i) => [
@@ -266,7 +301,7 @@ const weightsTable = ({ ids, at, maps, chances }) => ({
   ]),
 });
 
-const scoresTable = ({ scores }) => ({
+const scoresTable = (/** @type {Seen} */ { scores }) => ({
   caption: "Scores of each head",
   head: ["head", ...SCORES.map(([, means]) => means)],
   rows: scores.map(({ previous, induction }, head) => [short(head), shown(previous), shown(induction)]),
@@ -283,7 +318,10 @@ const up = (/** @type {number} */ loss) => 100 - (100 * Math.min(loss, LARGEST))
 /** @type {import("./chart.js").Point[]} */
 const CURVE = LOSS.map((loss, i) => [across(i), up(loss)]);
 
-/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts. */
+/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
 function training({ step }, { loss, intact }, set) {
   const i = STEPS.indexOf(step);
   const drag = dragged(({ x }) => set({ step: STEPS[nearestOf([...STEPS.keys()], x * (STEPS.length - 1))] }));
@@ -317,7 +355,10 @@ const axes = () => [
   NAMED.map((tick) => words({ x: across(STEPS.indexOf(tick)), y: 100, lines: 1.5, content: num(tick) })),
 ];
 
-/** Return the dot, and where it would be with all heads on. */
+/** Return the dot, and where it would be with all heads on.
+ * @param {number} x
+ * @param {number} loss
+ * @param {number} intact */
 const dots = (x, loss, intact) => [
   rule({ x1: x, x2: x, y1: up(loss), y2: up(intact), kind: "qkv-scope-moved" }),
   dotMark({ x, y: up(intact), kind: "qkv-scope-intact" }),

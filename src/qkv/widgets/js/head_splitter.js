@@ -10,13 +10,14 @@ const EXAMPLES = [
 const [BATCH, TOKENS, FEATURES] = [2, 4, 8];
 const NAMES = EXAMPLES.flat();
 const IN_SENTENCES = [...NAMES.slice(0, 5).map((name) => `“${name}”`), "the first “saw”", "“a”", "the last “saw”"];
-const range = (count) => Array.from({ length: count }, (_, i) => i);
+const range = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
 const HEADS = html`heads, <var>H</var>`;
 const SPLITS = powersOfTwo(3);
 
+/** @type {Record<Route, string>} */
 const WAYS = {
   right: "split, then transpose",
   "reshape both ways": "reshape alone",
@@ -25,7 +26,9 @@ const WAYS = {
   "heads first": "heads before sentences",
 };
 
+/** @import { SetState } from "./base.js" */
 /** @import { Route } from "./maths.js" */
+/** @typedef {[text: string, isAmiss: boolean][]} Said parts of a sentence, and whether each says what is wrong */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
  *   grip: { from: number, at: number, x: number } | null }} State */
 
@@ -51,7 +54,8 @@ export default widget("HeadSplitter", {
     ${tables(() => numbers(state))}`,
 });
 
-/** Return the sentence about the tape: whole, on its way, or dealt. */
+/** Return the sentence about the tape: whole, on its way, or dealt.
+ * @param {State} state */
 function lead(state) {
   if (state.dealt >= DEALT) return sentences(state, state.wrong);
   const rows = rowsOf(state).length;
@@ -60,23 +64,28 @@ function lead(state) {
   return html`In memory, ${num(rows)} words are one tape of ${num(rows * FEATURES)} numbers. Drag to deal it to ${heads}.`;
 }
 
-const exampleOf = (row) => Math.floor(row / TOKENS);
+const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
 
-/** Return the examples that are shown: both if the wrong way mixes them, or the one of the changed word. */
+/** Return the examples that are shown: both if the wrong way mixes them, or the one of the changed word.
+ * @param {Pick<State, "wrong" | "nudged">} parts */
 const examplesOf = ({ wrong, nudged }) => (wrong === "heads first" ? range(BATCH) : [exampleOf(nudged)]);
 
-/** Return the rows that are shown: of one example, or of both. */
+/** Return the rows that are shown: of one example, or of both.
+ * @param {State} state */
 const rowsOf = (state) => examplesOf(state).flatMap((b) => range(TOKENS).map((i) => TOKENS * b + i));
 
-const shapeOf = (heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
+const shapeOf = (/** @type {number} */ heads) => ({ batch: BATCH, tokens: TOKENS, features: FEATURES, heads });
 
 /** Return the entries of the heads, with the indices where they come from. */
-const entriesOf = remember((route, n_heads) => headEntries(route, shapeOf(n_heads)), 20);
+const entriesOf = remember(
+  (/** @type {Route} */ route, /** @type {number} */ n_heads) => headEntries(route, shapeOf(n_heads)),
+  20,
+);
 
 /** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is at another row than its own if the
  * piece is misplaced. */
 const piecesOf = remember(
-  (route, n_heads, b) =>
+  (/** @type {Route} */ route, /** @type {number} */ n_heads, /** @type {number} */ b) =>
     entriesOf(route, n_heads)
       .filter((entry) => entry.b === b && entry.column === 0)
       .map(({ h, row, from }) => {
@@ -86,11 +95,16 @@ const piecesOf = remember(
   40,
 );
 
-const tokenOf = ({ from }) => Math.floor(from / FEATURES);
+const tokenOf = (/** @type {{ from: number }} */ { from }) => Math.floor(from / FEATURES);
 
 /** Return by how much each output row changes, and whether it should. */
 const outcome = remember(
-  (route, n_heads, causal, nudged) =>
+  (
+    /** @type {Route} */ route,
+    /** @type {number} */ n_heads,
+    /** @type {boolean} */ causal,
+    /** @type {number} */ nudged,
+  ) =>
     nudgeExperiment(route, { ...shapeOf(n_heads), causal, nudged }).map((entries, row) => {
       const moved = Math.max(...entries);
       const should = exampleOf(row) === exampleOf(nudged) && (!causal || row >= nudged);
@@ -98,20 +112,30 @@ const outcome = remember(
     }),
   80,
 );
-const outputs = ({ n_heads, causal, nudged }, route) => outcome(route, n_heads, causal, nudged);
+const outputs = (
+  /** @type {Pick<State, "n_heads" | "causal" | "nudged">} */ { n_heads, causal, nudged },
+  /** @type {Route} */ route,
+) => outcome(route, n_heads, causal, nudged);
 
-/** Return what a way does, in sentences. */
+/** Return what a way does, in sentences.
+ * @param {State} state
+ * @param {Route} route */
 const sentences = (state, route) =>
   verdictParts(state, route).map(([text, isAmiss]) => (isAmiss ? html`<b class="qkv-amiss">${text}</b>` : text));
 
-/** Return the sentences as one text. */
+/** Return the sentences as one text.
+ * @param {State} state
+ * @param {Route} route */
 export const verdict = (state, route) =>
   verdictParts(state, route)
     .map(([text]) => text)
     .join("");
 
 /** Return sentences about where a way puts the pieces and which outputs it changes, in parts: each is a text, and
- * whether it says what is wrong. */
+ * whether it says what is wrong.
+ * @param {State} state
+ * @param {Route} route
+ * @returns {Said} */
 function verdictParts(state, route) {
   const all = outputs(state, route);
   const due = all.filter(({ should }) => should);
@@ -129,7 +153,10 @@ function verdictParts(state, route) {
   ];
 }
 
-/** Return where a way puts the pieces, in parts. */
+/** Return where a way puts the pieces, in parts.
+ * @param {State} state
+ * @param {Route} route
+ * @returns {Said} */
 function placing(state, route) {
   const pieces = examplesOf(state).flatMap((b) => piecesOf(route, state.n_heads, b));
   const misplaced = pieces.filter(({ isMisplaced }) => isMisplaced).length;
@@ -147,7 +174,9 @@ function placing(state, route) {
   ];
 }
 
-/** Return a sentence that says why a wrong way with several heads looks right, or nothing. */
+/** Return a sentence that says why a wrong way with several heads looks right, or nothing.
+ * @param {State} parts
+ * @param {Route} route */
 function whyUnseen({ n_heads, causal, nudged }, route) {
   const looksRight = outcome(route, n_heads, causal, nudged).every(({ should, hears }) => should === hears);
   if (n_heads === 1 || !looksRight) return "";
@@ -158,11 +187,14 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
 /* ---- the picture: the tape, and below it both ways. Each way has all entries of the tape, which the style moves from
  * there (`--dealt: 0`) to their places in the heads (1). */
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function picture(state, set, id) {
   const rows = rowsOf(state);
   const grab = dragged(({ x, isPress, event }) => {
     if (isPress) set({ grip: { from: state.dealt, at: x, x: event.clientX } });
-    else set({ dealt: Math.min(1, Math.max(0, state.grip.from + x - state.grip.at)) });
+    else if (state.grip) set({ dealt: Math.min(1, Math.max(0, state.grip.from + x - state.grip.at)) });
   });
   return html`<div class="qkv-deal qkv-drag ${state.dealt >= DEALT ? "qkv-dealt" : ""}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
@@ -175,14 +207,21 @@ function picture(state, set, id) {
 /** Return a click listener that changes the word at the pointer, unless the click ends a drag. The picture has captured the
  * pointer, so it is the target of the click. */
 const chosen =
-  (state, set) =>
-  ({ clientX, clientY, currentTarget }) => {
+  (/** @type {State} */ state, /** @type {SetState<State>} */ set) =>
+  (/** @type {MouseEvent & { currentTarget: Element }} */ { clientX, clientY, currentTarget }) => {
     if (Math.abs(clientX - (state.grip?.x ?? clientX)) > STILL) return;
-    const word = currentTarget.getRootNode().elementFromPoint(clientX, clientY)?.closest("[data-token]");
+    const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
+    const word = /** @type {HTMLElement | null | undefined} */ (
+      root.elementFromPoint(clientX, clientY)?.closest("[data-token]")
+    );
     if (word) set({ nudged: Number(word.dataset.token) });
   };
 
-/** Return one way into heads: its title, its rows with their names and outputs, and the entries of the heads. */
+/** Return one way into heads: its title, its rows with their names and outputs, and the entries of the heads.
+ * @param {State} state
+ * @param {Route} route
+ * @param {SetState<State>} set
+ * @param {string} id */
 function way(state, route, set, id) {
   const { n_heads, nudged } = state;
   const rows = rowsOf(state);
@@ -206,14 +245,21 @@ function way(state, route, set, id) {
   </div>`;
 }
 
-/** Return a word as a radio button: the word that is changed a little. */
+/** Return a word as a radio button: the word that is changed a little.
+ * @param {number} row
+ * @param {Pick<State, "nudged">} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const pickedName = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
   <input class="qkv-over" type="radio" name="${id}-nudged" aria-label="change ${IN_SENTENCES[row]}"
     .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
   ${NAMES[row]}
 </label>`;
 
-/** Return the pieces of the rows that are shown, row by row. */
+/** Return the pieces of the rows that are shown, row by row.
+ * @param {Route} route
+ * @param {number} n_heads
+ * @param {number[]} rows */
 const piecesIn = (route, n_heads, rows) =>
   rows.flatMap((place) =>
     piecesOf(route, n_heads, exampleOf(place))
@@ -221,7 +267,11 @@ const piecesIn = (route, n_heads, rows) =>
       .sort((one, other) => one.h - other.h),
   );
 
-/** Return the entries of the rows that are shown: each with its places on the tape and in the heads. */
+/** Return the entries of the rows that are shown: each with its places on the tape and in the heads.
+ * @param {Route} route
+ * @param {number} n_heads
+ * @param {number[]} rows
+ * @param {number} nudged */
 const entries = (route, n_heads, rows, nudged) =>
   entriesOf(route, n_heads)
     .filter(({ b, row }) => rows.includes(TOKENS * b + row))
@@ -232,12 +282,17 @@ const entries = (route, n_heads, rows, nudged) =>
       return html`<i class=${token === nudged ? "qkv-nudged" : `qkv-token-${token % TOKENS}`} style=${place}></i>`;
     });
 
+/** @param {State} state */
 function numbers(state) {
+  /** @type {Route[]} */
   const ways = ["right", state.wrong];
   const [right, wrong] = ways.map((route) => outputs(state, route));
   const [inRight, inWrong] = ways.map((route) => entriesOf(route, state.n_heads));
-  const tokensIn = (entries, b, h) =>
-    [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => IN_SENTENCES[tokenOf(e)]))].join(", ");
+  const tokensIn = (
+    /** @type {ReturnType<typeof headEntries>} */ entries,
+    /** @type {number} */ b,
+    /** @type {number} */ h,
+  ) => [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => IN_SENTENCES[tokenOf(e)]))].join(", ");
   const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {

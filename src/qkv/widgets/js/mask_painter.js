@@ -3,6 +3,14 @@ import { live } from "lit-html/directives/live.js";
 import { button, html, nothing, num, slider, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
+/** @import { SetState } from "./base.js" */
+/** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
+/** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
+ *   scores: number[][], tokens: string[], stroke: { paint: Stroke | null }, told: number }} State */
+/** @typedef {ReturnType<typeof table>[number]} Row */
+/** @typedef {{ value: string, label: string, note: (state: State) => string }} Option */
+
+/** @type {Option[]} */
 const PRESETS = [
   { value: "causal", label: "causal", note: () => "No word sees a later one." },
   { value: "padding", label: "padding", note: ({ real }) => `Words after the first ${real} are filling.` },
@@ -10,6 +18,7 @@ const PRESETS = [
   { value: "all", label: "none", note: () => "Every word sees every word." },
   { value: "top-left", label: "top-left", note: () => "Fewer look: the first row counts as word 1." },
 ];
+/** @type {Option[]} */
 const METHODS = [
   { value: "−∞", label: "score −∞", note: () => "Right: e to the power −∞ is 0." },
   { value: "−1e9", label: "score −1e9", note: () => "Like −∞, unless a row sees no word." },
@@ -18,10 +27,6 @@ const METHODS = [
 ];
 
 const IT = 5; // the query that the chapter asks about: the sentence is about it until another row is chosen or painted
-
-/** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
-/** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
- *   scores: number[][], tokens: string[], stroke: { paint: Stroke | null }, told: number }} State */
 
 export default widget("MaskPainter", {
   own: { stroke: { paint: null }, told: IT },
@@ -47,7 +52,8 @@ export default widget("MaskPainter", {
   },
 });
 
-/** Return for each of the last queries its mask, its weights, and the factor by which the mask makes them grow. */
+/** Return for each of the last queries its mask, its weights, and the factor by which the mask makes them grow.
+ * @param {State} state */
 function table(state, queries = state.queries) {
   const n = state.tokens.length;
   const first = n - queries;
@@ -61,15 +67,20 @@ function table(state, queries = state.queries) {
   });
 }
 
-const english = (token) => token.split(" ").at(-1);
-const spoken = (token) => token.replace(/ (.+)/, " ($1)");
+const english = (/** @type {string} */ token) => /** @type {string} */ (token.split(" ").at(-1));
+const spoken = (/** @type {string} */ token) => token.replace(/ (.+)/, " ($1)");
 
-/** Return the line above the mask: how to paint it, the legend, and a button that undoes all painting. */
+/** Return the line above the mask: how to paint it, the legend, and a button that undoes all painting.
+ * @param {Pick<State, "flipped">} parts
+ * @param {SetState<State>} set */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
   <p class="qkv-note">Press a cell, or drag: <span><i class="qkv-hidden"></i> hidden</span> <span><i class="qkv-heat" style="--qkv-p: 0.5"></i> seen</span></p>
   ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
 </div>`;
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function controls(state, set, id) {
   const { preset, method, queries, window, real, tokens } = state;
   const n = tokens.length;
@@ -98,7 +109,9 @@ function controls(state, set, id) {
   </div>`;
 }
 
-/** Return radio buttons as a row of words in boxes, and below it what the chosen one means. */
+/** Return radio buttons as a row of words in boxes, and below it what the chosen one means.
+ * @param {{ label: string, name: string, value: string | undefined, options: Option[], state: State,
+ *   onChange: (value: string) => void }} parts */
 const picks = ({ label, name, value, options, state, onChange }) => html`<fieldset class="qkv-control qkv-mask-picks">
   <legend class="qkv-label">${label}</legend>
   <div>${options.map(
@@ -110,14 +123,19 @@ const picks = ({ label, name, value, options, state, onChange }) => html`<fields
   <p class="qkv-note">${options.find((option) => option.value === value)?.note(state) ?? "Your own mask."}</p>
 </fieldset>`;
 
-/** Check whether a cell of the mask in sight has been painted. */
+/** Check whether a cell of the mask in sight has been painted.
+ * @param {State} parts */
 const isPainted = ({ flipped, queries, tokens: { length: n } }) => flipped.some((cell) => cell >= n * (n - queries));
 
 /** Return the mask as a table. Queries that are not asked have hidden rows, because adding rows, or laying the table
- * out again, takes long. */
+ * out again, takes long.
+ * @param {Row[]} rows
+ * @param {Row} told
+ * @param {State} state
+ * @param {SetState<State>} set */
 const grid = (rows, told, state, set) => html`<table class="qkv-mask"
-  @keydown=${walk} @pointerdown=${(event) => begin(event, state)} @pointermove=${(event) => drag(event, state, set)}
-  @click=${(event) => endOfStroke(event, state)}>
+  @keydown=${walk} @pointerdown=${(/** @type {PointerEvent & { target: Element }} */ event) => begin(event, state)} @pointermove=${(/** @type {PointerEvent & { currentTarget: Element }} */ event) => drag(event, state, set)}
+  @click=${(/** @type {MouseEvent & { target: Element }} */ event) => endOfStroke(event, state)}>
   <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
   <thead style="--skipped: ${rows[0].query}">
     <tr>
@@ -133,35 +151,57 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   )}</tbody>
 </table>`;
 
-/** Return the names of the queries that are not asked, for the place of their rows. */
+/** Return the names of the queries that are not asked, for the place of their rows.
+ * @param {Row[]} parts
+ * @param {Pick<State, "tokens">} parts */
 const unasked = ([{ query }], { tokens }) =>
   html`<span class="qkv-unasked">Their rows were computed before, as with a KV cache: ${tokens.slice(0, query).map(english).join(", ")}.</span>`;
 
-/** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight. */
+/** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight.
+ * @param {Row[]} rows
+ * @param {State} state */
 const everyRow = (rows, state) => [...table(state, state.tokens.length).slice(0, rows[0].query), ...rows];
 
-const rowClass = (row, isTold, state) => (isTold ? "qkv-mask-told" : isSkipped(row, state) ? "qkv-skipped" : "");
+const rowClass = (/** @type {Row} */ row, /** @type {boolean} */ isTold, /** @type {State} */ state) =>
+  isTold ? "qkv-mask-told" : isSkipped(row, state) ? "qkv-skipped" : "";
 
-/** Return the cells of a row, which are drawn again only when one of them changes. */
+/** Return the cells of a row, which are drawn again only when one of them changes.
+ * @param {Row} row
+ * @param {boolean} isTold
+ * @param {State} state
+ * @param {SetState<State>} set */
 const guardedCells = (row, isTold, state, set) =>
   guard([...row.mask, ...row.weights, state.tokens, isSkipped(row, state), isTold], () =>
     cells(row, isTold, state, set),
   );
 
-const isSkipped = ({ query }, { tokens, queries }) => query < tokens.length - queries;
+const isSkipped = (
+  /** @type {Row} */ { query },
+  /** @type {Pick<State, "tokens" | "queries">} */ { tokens, queries },
+) => query < tokens.length - queries;
 
-const cells = (row, isTold, state, set) => html`<th scope="row">
+const cells = (
+  /** @type {Row} */ row,
+  /** @type {boolean} */ isTold,
+  /** @type {State} */ state,
+  /** @type {SetState<State>} */ set,
+) => html`<th scope="row">
     <button type="button" aria-pressed=${isTold} ?disabled=${isSkipped(row, state)} @click=${() => set({ told: row.query })}>${name(state.tokens[row.query])}</button>
   </th>
   ${row.weights.map((_, key) => cell(row, key, state, set))}
   <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
-/** Return the word, with its English gloss below it; a comma needs no gloss. */
+/** Return the word, with its English gloss below it; a comma needs no gloss.
+ * @param {string} token */
 function name(token) {
   const [word, gloss] = token.split(" ");
   return html`${word}${gloss && /\p{L}/u.test(word) ? html`<small>${gloss}</small>` : nothing}`;
 }
 
+/** @param {Row} row
+ * @param {number} key
+ * @param {State} state
+ * @param {SetState<State>} set */
 function cell(row, key, state, set) {
   const { tokens } = state;
   const { query } = row;
@@ -175,16 +215,17 @@ function cell(row, key, state, set) {
   </label></td>`;
 }
 
-const toggled = (flipped, index) =>
+const toggled = (/** @type {number[]} */ flipped, /** @type {number} */ index) =>
   flipped.includes(index) ? flipped.filter((other) => other !== index) : [...flipped, index];
 
-/** Check whether a row of weights has the sum 1. */
+/** Check whether a row of weights has the sum 1.
+ * @param {Row} parts */
 const sumsToOne = ({ total }) => Math.abs(total - 1) < 1e-9;
 
-const rowEnd = (row) => html`<b data-wrong=${!sumsToOne(row)}>${two(row.total)}</b>
+const rowEnd = (/** @type {Row} */ row) => html`<b data-wrong=${!sumsToOne(row)}>${two(row.total)}</b>
   ${sumsToOne(row) ? nothing : html`<small>not 1</small>`}`;
 
-const numbers = (rows, { tokens }) => ({
+const numbers = (/** @type {Row[]} */ rows, /** @type {Pick<State, "tokens">} */ { tokens }) => ({
   caption: "Weights, queries down and keys across; hidden keys in brackets",
   head: ["query", ...tokens.map(english), "sum"],
   rows: rows.map(({ query, mask, weights, total }) => [
@@ -194,13 +235,17 @@ const numbers = (rows, { tokens }) => ({
   ]),
 });
 
-/** Return the row that the sentence is about: the one that the reader chose or painted last, or the last row. */
-const toldRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows.at(-1);
+/** Return the row that the sentence is about: the one that the reader chose or painted last, or the last row.
+ * @param {Row[]} rows
+ * @param {Pick<State, "told">} parts */
+const toldRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? rows[rows.length - 1];
 
-/** Return the sentences about what is wrong in all rows. */
+/** Return the sentences about what is wrong in all rows.
+ * @param {Row[]} rows
+ * @param {Pick<State, "tokens">} parts */
 function faults(rows, { tokens }) {
   const list = (/** @type {number[]} */ places) => places.map((place) => english(tokens[place])).join(", ");
-  const rowsWhere = (test) => list(rows.filter(test).map(({ query }) => query));
+  const rowsWhere = (/** @type {(row: Row) => boolean} */ test) => list(rows.filter(test).map(({ query }) => query));
   const empty = rowsWhere(({ mask }) => !mask.includes(true));
   const short = rowsWhere((row) => !sumsToOne(row));
   const leaking = list([...tokens.keys()].filter((key) => rows.some((row) => leaks(row, key))));
@@ -211,10 +256,14 @@ function faults(rows, { tokens }) {
   ].filter(Boolean);
 }
 
-/** Check whether a query gives weight to a hidden key. */
+/** Check whether a query gives weight to a hidden key.
+ * @param {Row} parts
+ * @param {number} key */
 const leaks = ({ mask, weights }, key) => weights[key] > 0 && !mask[key];
 
-/** Return two sentences about a row: how many words it sees, and what that does to its weights. */
+/** Return two sentences about a row: how many words it sees, and what that does to its weights.
+ * @param {Row} row
+ * @param {Pick<State, "tokens">} parts */
 function ofRow(row, { tokens }) {
   const seen = row.mask.filter(Boolean).length;
   const leaked = sum(row.weights.filter((_, key) => leaks(row, key)));
@@ -226,25 +275,40 @@ function ofRow(row, { tokens }) {
   return { sight, effect: `Their weights grow ${factor(row.growth)} to sum to 1.`, wrong: false };
 }
 
-const two = (value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));
-const factor = (growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
+const two = (/** @type {number} */ value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));
+const factor = (/** @type {number} */ growth) => `×${num(growth, { places: growth < 9.995 ? 2 : 1 })}`;
 
-/** Move the focus with an arrow key: from cell to cell, and to the rows' names. */
+/** Move the focus with an arrow key: from cell to cell, and to the rows' names.
+ * @param {KeyboardEvent & { target: Element }} event */
 function walk(event) {
-  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  /** @type {Record<string, number[]>} */
+  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  const step = steps[event.key];
   if (!step) return;
   event.preventDefault();
-  const cellNow = event.target.closest("th, td");
-  const row = cellNow.parentElement.parentElement.rows[cellNow.parentElement.sectionRowIndex + step[0]];
-  row?.cells[cellNow.cellIndex + step[1]]?.querySelector("input, button")?.focus();
+  const cellNow = /** @type {HTMLTableCellElement} */ (event.target.closest("th, td"));
+  const rowNow = /** @type {HTMLTableRowElement} */ (cellNow.parentElement);
+  const { rows } = /** @type {HTMLTableSectionElement} */ (rowNow.parentElement);
+  const there = rows[rowNow.sectionRowIndex + step[0]]?.cells[cellNow.cellIndex + step[1]];
+  /** @type {HTMLElement | null | undefined} */ (there?.querySelector("input, button"))?.focus();
 }
 
-/** Begin a stroke at a press on a cell. The stroke gives every cell on its way the same new state. */
+/** Check whether a cell of the table shows that its key is seen.
+ * @param {HTMLElement} cell */
+const isShown = (cell) => /** @type {HTMLInputElement} */ (cell.querySelector("input")).checked;
+
+/** Begin a stroke at a press on a cell. The stroke gives every cell on its way the same new state.
+ * @param {PointerEvent & { target: Element }} event
+ * @param {State} parts */
 function begin(event, { stroke }) {
-  const start = event.target.closest("[data-cell]");
-  stroke.paint = start && { start, shown: !start.querySelector("input").checked, moved: false, met: new Set() };
+  const start = /** @type {HTMLElement | null} */ (event.target.closest("[data-cell]"));
+  stroke.paint = start && { start, shown: !isShown(start), moved: false, met: new Set() };
 }
 
+/** Paint the cells that the stroke has come to.
+ * @param {PointerEvent & { currentTarget: Element }} event
+ * @param {State} state
+ * @param {SetState<State>} set */
 function drag(event, state, set) {
   const { paint } = state.stroke;
   if (!paint || event.buttons !== 1) return;
@@ -255,14 +319,16 @@ function drag(event, state, set) {
   paint.moved = true;
   // Each cell is read once in a stroke, for it may still show the state before it was painted.
   const fresh = [...new Set([paint.start, under])].filter((cell) => !paint.met.has(cell));
-  const cells = fresh.filter((cell) => cell.querySelector("input").checked !== paint.shown);
+  const cells = fresh.filter((cell) => isShown(cell) !== paint.shown);
   for (const cell of fresh) paint.met.add(cell);
   const flipped = cells.reduce((list, cell) => toggled(list, Number(cell.dataset.cell)), state.flipped);
   const told = Math.floor(Number(under.dataset.cell) / state.tokens.length);
   if (cells.length) set({ flipped, told });
 }
 
-/** Suppress the click at the end of a stroke. A click with the keyboard (detail 0) stays. */
+/** Suppress the click at the end of a stroke. A click with the keyboard (detail 0) stays.
+ * @param {MouseEvent & { target: Element }} event
+ * @param {State} parts */
 function endOfStroke(event, { stroke }) {
   if (stroke.paint?.moved && event.detail > 0 && event.target.closest("[data-cell]")) event.preventDefault();
 }

@@ -1,6 +1,11 @@
 /* The molecules that widgets draw. */
 
-/** The molecules: their atoms, the atoms' positions in a picture 12 wide and 6 high, and the pairs that are bound. */
+/** @typedef {object} Molecule
+ * @property {string} atoms the letters of its atoms
+ * @property {number[][]} at their positions in a picture 12 wide and 6 high
+ * @property {number[][]} bonds the pairs that are bound */
+
+/** @type {Record<string, Molecule>} */
 export const MOLECULES = {
   water: {
     atoms: "O H H",

@@ -23,23 +23,34 @@ import { heatmap, whenColoursChange } from "./heatmap.js";
 import { alibiBias, dot, normals, placedScores, sinusoidalEncoding } from "./maths.js";
 import { linear, roundNumbers, widened } from "./scales.js";
 
+/** @import { SetState } from "./base.js" */
+/** @import { Point } from "./chart.js" */
+/** @import { Grip } from "./dragging.js" */
+/** @import { Pair } from "./scales.js" */
+/** @typedef {"sinusoidal" | "rope" | "alibi"} Scheme */
+/** @typedef {"query" | "key"} Token */
+/** @typedef {{ scheme: Scheme, query: number, key: number, together: boolean, words: boolean, d: number, base: number,
+ *   head: number, repainted: number, held: Token, apart: number }} State */
+/** @typedef {Pick<State, "scheme" | "d" | "words" | "base" | "head">} Setting of a scheme */
+/** @typedef {ReturnType<typeof placedScores>["score"]} Score of a query and a key at two positions */
+/** @typedef {ReturnType<typeof worlds>} World */
+/** @typedef {ReturnType<typeof clocksOf>[number]} Clock */
+
 const LAST = 127;
 const SMALLEST_BASE = 10;
 const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
-const factorOf = (head, distance) => Math.exp(alibiBias(head, HEADS.length, distance));
+const factorOf = (/** @type {number} */ head, /** @type {number} */ distance) =>
+  Math.exp(alibiBias(head, HEADS.length, distance));
 const D = html`<var>d</var>`;
+/** @type {Record<Scheme, string>} */
 const SCHEMES = { sinusoidal: "sinusoidal", rope: "RoPE", alibi: "ALiBi" };
-const range = (low, high) => Array.from({ length: high - low + 1 }, (_, i) => low + i);
+const range = (/** @type {number} */ low, /** @type {number} */ high) =>
+  Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
 const DIALS = range(0, 7);
-const fixed = (x) => num(x, { places: 2 });
-
-/** @import { Point } from "./chart.js" */
-/** @import { Pair } from "./scales.js" */
-/** @typedef {{ scheme: string, query: number, key: number, together: boolean, words: boolean, d: number, base: number,
- *   head: number, repainted: number, held: string, apart: number }} State */
+const fixed = (/** @type {number} */ x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
   // `held` is the token whose hand or mark is dragged, and `apart` its distance from the pointer, in positions.
@@ -66,25 +77,39 @@ const LOOKS = 24;
 
 /** The features of `it` and of `cat`; a larger d uses more of them. */
 const WORDS = [normals(128, 6), normals(128, 7)].map((features) => [...features]);
-const wordsOf = (d) => WORDS.map((features) => features.slice(0, d));
+const wordsOf = (/** @type {number} */ d) => WORDS.map((features) => features.slice(0, d));
 
-const worlds = remember((scheme, d, words, base, head) => {
-  const pair = words ? wordsOf(d) : null;
-  const placed = placedScores({ scheme, d, base, head, words: pair });
-  return {
-    ...placed,
-    pair,
-    setting: { scheme, d, words, base, head },
-    extremes: extremes(scheme, words, placed.score),
-  };
-}, LOOKS);
+const worlds = remember(
+  (
+    /** @type {Scheme} */ scheme,
+    /** @type {number} */ d,
+    /** @type {boolean} */ words,
+    /** @type {number} */ base,
+    /** @type {number} */ head,
+  ) => {
+    const pair = words ? wordsOf(d) : null;
+    const placed = placedScores({ scheme, d, base, head, words: pair });
+    return {
+      ...placed,
+      pair,
+      setting: { scheme, d, words, base, head },
+      extremes: extremes(scheme, words, placed.score),
+    };
+  },
+  LOOKS,
+);
 
+/** @param {Setting} parts */
 function world({ scheme, d, base, head, words }) {
   return scheme === "alibi" ? worlds(scheme, d, words, 10_000, head) : worlds(scheme, d, words, base, 1);
 }
 
 /** Return the lowest and the highest score of the curves, estimated from a sample of positions. They do not depend
- * on the handles. */
+ * on the handles.
+ * @param {Scheme} scheme
+ * @param {boolean} words
+ * @param {Score} score
+ * @returns {Pair} */
 function extremes(scheme, words, score) {
   const places = scheme === "sinusoidal" && words ? [0, 32, 64, 96, 127] : [0];
   const distances = words ? EVEN : EVEN.filter((distance) => distance <= 0); // without words, s(−d) = s(d)
@@ -94,16 +119,20 @@ function extremes(scheme, words, score) {
 
 /** Return the ends of the score's axis. They have room for ALiBi's steepest head, and for the smallest base, whose scores
  * spread most, so that the axis stays while the head or the base changes.
+ * @param {Setting} setting
+ * @param {Score} score
  * @returns {Pair} */
 function limits({ scheme, d, base, head, words }, score) {
   if (scheme === "alibi") return [Math.min(score(0, 0), 0) - LAST / 2, Math.max(score(0, 0), 0)];
   return extent([base, SMALLEST_BASE].flatMap((b) => world({ scheme, d, base: b, head, words }).extremes));
 }
 
-/** @returns {Pair} */
+/** @param {number[]} numbers
+ * @returns {Pair} */
 const extent = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
 
-/** Return the score of the two tokens, the extreme scores at their distance anywhere in the text, and both curves. */
+/** Return the score of the two tokens, the extreme scores at their distance anywhere in the text, and both curves.
+ * @param {State} state */
 function current(state) {
   const { query, key } = state;
   const here = world(state);
@@ -115,29 +144,30 @@ function current(state) {
   };
 }
 
-const overDistance = remember((world, query) => {
+const overDistance = remember((/** @type {World} */ world, /** @type {number} */ query) => {
   const { height } = axisOf(world);
   return DISTANCES.map((apart) => /** @type {Point} */ ([across(apart), height(world.score(query, query - apart))]));
 }, LOOKS);
 
 /** Return the lowest and the highest score of two tokens at this distance, over all places in the text. */
-const anywhere = remember((world, distance) => {
+const anywhere = remember((/** @type {World} */ world, /** @type {number} */ distance) => {
   const places = range(Math.max(0, distance), Math.min(LAST, LAST + distance));
   const [low, high] = extent(places.map((t) => world.score(t, t - distance)));
   return { low, high };
 }, LOOKS);
 
-const nameOfScore = ({ scheme, words }) => {
+const nameOfScore = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words }) => {
   if (scheme !== "alibi") return "dot product";
   return words ? "score" : "bias";
 };
 
 /* ---- controls */
 
-/** Return words that are hidden on a phone. */
+/** Return words that are hidden on a phone.
+ * @param {unknown} words */
 const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
 
-const switches = (state, set) => html`<div class="qkv-pos-switches">
+const switches = (/** @type {State} */ state, /** @type {SetState<State>} */ set) => html`<div class="qkv-pos-switches">
   ${toggle({
     label: html`move both${long(": keep the distance")}`,
     checked: state.together,
@@ -150,13 +180,17 @@ const switches = (state, set) => html`<div class="qkv-pos-switches">
   })}
 </div>`;
 
-const settings = (state, set, id) => html`<details class="qkv-tables qkv-pos-settings">
+const settings = (
+  /** @type {State} */ state,
+  /** @type {SetState<State>} */ set,
+  /** @type {string} */ id,
+) => html`<details class="qkv-tables qkv-pos-settings">
   <summary>Other codes, and their settings</summary>
   ${choices({
     label: "positions",
     name: `${id}-scheme`,
     value: state.scheme,
-    options: Object.entries(SCHEMES).map(([value, label]) => ({ value, label })),
+    options: /** @type {[Scheme, string][]} */ (Object.entries(SCHEMES)).map(([value, label]) => ({ value, label })),
     onChange: (scheme) => set({ scheme }),
   })}
   <p class="qkv-note">${noteOf(state)}</p>
@@ -166,7 +200,8 @@ const settings = (state, set, id) => html`<details class="qkv-tables qkv-pos-set
   </div>
 </details>`;
 
-/** Return what a scheme does with positions, as text. */
+/** Return what a scheme does with positions, as text.
+ * @param {Pick<State, "scheme" | "words">} parts */
 function noteOf({ scheme, words }) {
   if (scheme === "alibi") return "Lowers each score by its distance. There are no codes, and no clocks.";
   if (scheme === "rope") {
@@ -179,7 +214,7 @@ function noteOf({ scheme, words }) {
     : "Codes are added to words. Here they stand alone, without words.";
 }
 
-const featuresSlider = ({ d }, set) =>
+const featuresSlider = (/** @type {State} */ { d }, /** @type {SetState<State>} */ set) =>
   stepSlider({
     label: html`features, ${D}`,
     value: d,
@@ -187,7 +222,7 @@ const featuresSlider = ({ d }, set) =>
     onInput: (value) => set({ d: value }),
   });
 
-const baseSlider = ({ base }, set) =>
+const baseSlider = (/** @type {State} */ { base }, /** @type {SetState<State>} */ set) =>
   logSlider({
     label: "base",
     value: base,
@@ -196,7 +231,7 @@ const baseSlider = ({ base }, set) =>
     onInput: (value) => set({ base: value }),
   });
 
-const headSlider = ({ head }, set) =>
+const headSlider = (/** @type {State} */ { head }, /** @type {SetState<State>} */ set) =>
   slider({
     label: "head",
     value: head,
@@ -207,7 +242,11 @@ const headSlider = ({ head }, set) =>
   });
 
 /** Return the change of the state when a handle is moved. With `together` the other handle moves too, up to the end
- * of the text. */
+ * of the text.
+ * @param {State} state
+ * @param {Token} name
+ * @param {number} to
+ * @returns {Partial<State>} */
 function move(state, name, to) {
   if (!state.together) return { [name]: to };
   const other = name === "query" ? "key" : "query";
@@ -215,12 +254,18 @@ function move(state, name, to) {
   return { [name]: state[name] + step, [other]: state[other] + step };
 }
 
-/** Return the token that is nearer by the function `away`. */
+/** Return the token that is nearer by the function `away`.
+ * @param {(name: Token) => number} away
+ * @returns {Token} */
 const nearer = (away) => (Math.abs(away("key")) < Math.abs(away("query")) ? "key" : "query");
 
-const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
+const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {number} */ high) =>
+  Math.min(high, Math.max(low, x));
 
-/** Return the tag of a token, which is dragged. For the keyboard there is a slider on it. */
+/** Return the tag of a token, which is dragged. For the keyboard there is a slider on it.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {Token} name */
 const handle = (
   state,
   set,
@@ -228,11 +273,13 @@ const handle = (
 ) => html`<label class="qkv-pos-handle qkv-pos-handle-${name}" style="--at: ${state[name] / LAST}">
   ${name} <b aria-hidden="true">${state[name]}</b>
   <input class="qkv-over" type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-    @input=${(event) => set(move(state, name, Number(event.target.value)))}>
+    @input=${(/** @type {{ target: HTMLInputElement }} */ event) => set(move(state, name, Number(event.target.value)))}>
 </label>`;
 
 /* ---- the map: a column for every position in the text, of its features, or of the factors of ALiBi's heads */
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function mapPanel(state, set) {
   const { title, where, rows, most, height, legend, key } = pictured(state);
   const scores = state.scheme === "alibi";
@@ -257,8 +304,8 @@ function mapPanel(state, set) {
 
 /** Return a listener that moves a token with the pointer: the one that the press has taken. */
 const grabText =
-  (state, set) =>
-  ({ x, y, isPress }) => {
+  (/** @type {State} */ state, /** @type {SetState<State>} */ set) =>
+  (/** @type {Grip} */ { x, y, isPress }) => {
     const at = x * LAST;
     const { held, apart } = isPress ? taken(state, at, y) : state;
     set({ held, apart, ...move(state, held, clamp(Math.round(at + apart), 0, LAST)) });
@@ -267,23 +314,28 @@ const grabText =
 const TAG = 1 / 6; // height of a tag, as a share of both tags and the map
 
 /** Return the token that a press takes, and its distance from the pointer. A tag stays under the pointer; on the map,
- * the nearer token comes to the pointer. */
+ * the nearer token comes to the pointer.
+ * @param {State} state
+ * @param {number} at the position at the pointer
+ * @param {number} y
+ * @returns {{ held: Token, apart: number }} */
 function taken(state, at, y) {
   if (Math.abs(y - 0.5) < 0.5 - TAG) return { held: nearer((name) => at - state[name]), apart: 0 };
   const held = y < 0.5 ? "query" : "key";
   return { held, apart: state[held] - at };
 }
 
-const mark = (name, position) =>
+const mark = (/** @type {Token} */ name, /** @type {number} */ position) =>
   html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
 
-const stretchBetween = ({ query, key }) => html`<div class="qkv-pos-kept"
+const stretchBetween = (/** @type {State} */ { query, key }) => html`<div class="qkv-pos-kept"
   style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
 
+/** @param {State} state */
 function pictured(state) {
   const here = world(state);
   if (state.scheme === "alibi") {
-    const rows = (row) => PLACES.map((s) => factorOf(row + 1, state.query - s));
+    const rows = (/** @type {number} */ row) => PLACES.map((s) => factorOf(row + 1, state.query - s));
     const title = "what each head multiplies a weight by";
     const where = ", for a key at each position; head 1 is at the top";
     return { title, where, rows, most: 1, height: HEADS.length, legend: ["0", "1"], key: state.query };
@@ -296,7 +348,7 @@ function pictured(state) {
   return {
     title: `${what[state.scheme]} positions 0 to ${LAST}`,
     where: `, ${state.d} features down`,
-    rows: (feature) => PLACES.map((t) => here.query(t)[feature]),
+    rows: (/** @type {number} */ feature) => PLACES.map((t) => here.query(t)[feature]),
     most,
     height: state.d,
     legend: [`−${most}`, `${most}`],
@@ -308,18 +360,21 @@ function pictured(state) {
 
 const across = linear([-LAST, LAST], [0, 100]);
 const TICKS = 3; // on the scores' axis, about
-const axisOf = remember(({ setting, score }) => {
+const axisOf = remember((/** @type {World} */ { setting, score }) => {
   const ends = limits(setting, score);
   const span = setting.scheme === "alibi" ? ends : widened(ends, TICKS);
   return { height: linear(span, [100, 0]), ticks: roundNumbers(span, TICKS) };
 }, LOOKS);
 
-/** Return the axis of the scores. Only its ends and 0 have numbers, because each text makes the sliders slower. */
+/** Return the axis of the scores. Only its ends and 0 have numbers, because each text makes the sliders slower.
+ * @param {ReturnType<typeof axisOf>} axis */
 const scoreAxis = ({ height: scale, ticks }) => {
   const named = ticks.filter((tick, i) => tick === 0 || i === 0 || i === ticks.length - 1);
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function distancePanel(state, set) {
   const { distance, now, low, high, overDistance } = current(state);
   const axis = axisOf(world(state));
@@ -337,7 +392,7 @@ function distancePanel(state, set) {
     curve({ points: overDistance }),
     gripMark({ x, y: axis.height(now) }),
   ];
-  const grab = ({ x }) => set(atDistance(state, Math.round((2 * x - 1) * LAST)));
+  const grab = (/** @type {Grip} */ { x }) => set(atDistance(state, Math.round((2 * x - 1) * LAST)));
   return html`<figure class="qkv-panel qkv-pos-curve">
     <figcaption>
       <span class="qkv-label">${nameOfScore(state)} at distance <b>${num(distance)}</b></span>
@@ -352,14 +407,19 @@ function distancePanel(state, set) {
   </figure>`;
 }
 
-/** Return how much the score depends on where in the text the two tokens stand, as text. */
+/** Return how much the score depends on where in the text the two tokens stand, as text.
+ * @param {number} distance
+ * @param {number} low
+ * @param {number} high */
 function anywhereText(distance, low, high) {
   if (Math.abs(distance) === LAST) return "Only one place in the text has this distance.";
   if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere in the text.`;
   return html`Elsewhere in the text: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
 }
 
-/** Return query and key at a distance. The query keeps its position if the key is then within the text. */
+/** Return query and key at a distance. The query keeps its position if the key is then within the text.
+ * @param {Pick<State, "query">} parts
+ * @param {number} distance */
 function atDistance({ query }, distance) {
   const at = clamp(query, Math.max(0, distance), Math.min(LAST, LAST + distance));
   return { query: at, key: at - distance };
@@ -367,6 +427,8 @@ function atDistance({ query }, distance) {
 
 /* ---- the clocks, or ALiBi's heads */
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function clocksPanel(state, set) {
   const pairs = state.d / 2;
   const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
@@ -381,49 +443,61 @@ function clocksPanel(state, set) {
   </figure>`;
 }
 
-const sumOf = (clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
-const turnOf = ({ tokens }) => num(tokens, { digits: 2 });
+const sumOf = (/** @type {Clock[]} */ clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
+const turnOf = (/** @type {Pick<Clock, "tokens">} */ { tokens }) => num(tokens, { digits: 2 });
 
-/** Return the features that the clocks show for a token at a position. */
+/** Return the features that the clocks show for a token at a position.
+ * @param {State} state
+ * @param {Token} name
+ * @param {number} place */
 function featuresAt(state, name, place) {
   const here = world(state);
   return state.scheme === "sinusoidal" ? sinusoidalEncoding(place, here.frequencies) : here[name](place);
 }
 
-/** Return the angle of a hand, clockwise from twelve. */
+/** Return the angle of a hand, clockwise from twelve.
+ * @param {State} state
+ * @param {Token} name
+ * @param {number} place
+ * @param {number} clock */
 const angleAt = (state, name, place, clock) => {
   const features = featuresAt(state, name, place);
   return Math.atan2(features[2 * clock], features[2 * clock + 1]);
 };
 
-/** Return the angle from −π to π with the same direction. */
+/** Return the angle from −π to π with the same direction.
+ * @param {number} angle */
 const wrapped = (angle) => angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI));
 
 /** Return a listener that turns the nearer hand to the pointer, the shorter way round: its token moves to the
  * position at which the hand points there. */
 const turnHand =
-  (state, set, clock) =>
-  ({ x, y, isPress }) => {
+  (/** @type {State} */ state, /** @type {SetState<State>} */ set, /** @type {number} */ clock) =>
+  (/** @type {Grip} */ { x, y, isPress }) => {
     const pointer = Math.atan2(x - 0.5, 0.5 - y);
-    const away = (name) => wrapped(pointer - angleAt(state, name, state[name], clock));
+    const away = (/** @type {Token} */ name) => wrapped(pointer - angleAt(state, name, state[name], clock));
     const held = isPress ? nearer(away) : state.held;
     const aPlace = wrapped(angleAt(state, held, 1, clock) - angleAt(state, held, 0, clock));
     set({ held, ...move(state, held, clamp(Math.round(state[held] + away(held) / aPlace), 0, LAST)) });
   };
 
-/** Return for every clock both hands, their share of the dot product, and the tokens of a full turn. */
+/** Return for every clock both hands, their share of the dot product, and the tokens of a full turn.
+ * @param {State} state */
 function clocksOf(state) {
-  const [q, k] = ["query", "key"].map((name) => featuresAt(state, name, state[name]));
+  const [q, k] = /** @type {Token[]} */ (["query", "key"]).map((name) => featuresAt(state, name, state[name]));
   return world(state).frequencies.map((frequency, i) => {
     const [asking, answering] = [q, k].map((x) => [x[2 * i], x[2 * i + 1]]);
     return { asking, answering, product: dot(asking, answering), tokens: (2 * Math.PI) / frequency };
   });
 }
 
-/** Return a clock. Transforms turn the hands without a new layout. */
+/** Return a clock. Transforms turn the hands without a new layout.
+ * @param {Clock} clock
+ * @param {ReturnType<typeof dragged>} turn */
 function dial({ asking, answering, product }, turn) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
-  const hand = ([x, y]) => `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
+  const hand = (/** @type {number[]} */ [x, y]) =>
+    `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
   return html`<div class="qkv-pos-clock">
     <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
@@ -432,7 +506,10 @@ function dial({ asking, answering, product }, turn) {
   </div>`;
 }
 
-/** Return ALiBi's heads, each with its factor at this distance. A press chooses the head that the curve shows. */
+/** Return ALiBi's heads, each with its factor at this distance. A press chooses the head that the curve shows.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function headsPanel(state, set, id) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">
@@ -450,11 +527,13 @@ function headsPanel(state, set, id) {
 
 /* ---- the numbers as tables */
 
+/** @param {State} state */
 const numbers = (state) => [
   overDistanceTable(state),
   ...(state.scheme === "alibi" ? [headsTable(state)] : clockTables(state)),
 ];
 
+/** @param {State} state */
 function overDistanceTable(state) {
   const { score } = world(state);
   const rows = [0, 1, 2, 3, 4, 5, 6, 10, 20, 50, 100].map((apart) => [
@@ -469,12 +548,13 @@ function overDistanceTable(state) {
   };
 }
 
-const headsTable = ({ query, key }) => ({
+const headsTable = (/** @type {State} */ { query, key }) => ({
   caption: `ALiBi's heads at distance ${Math.abs(query - key)}`,
   head: ["head", "slope", "factor"],
   rows: HEADS.map((head) => [head, `1/${2 ** head}`, fixed(factorOf(head, query - key))]),
 });
 
+/** @param {State} state */
 function clockTables(state) {
   const clocks = clocksOf(state);
   const rows = clocks.map((clock, i) => [i + 1, turnOf(clock), fixed(clock.product)]);
@@ -482,7 +562,9 @@ function clockTables(state) {
   return state.words && state.scheme === "sinusoidal" ? [table, termsTable(state, sumOf(clocks))] : [table];
 }
 
-/** Return the four terms of the score of two words with added codes. */
+/** Return the four terms of the score of two words with added codes.
+ * @param {State} state
+ * @param {number} places */
 function termsTable(state, places) {
   const { query, key, score } = world(state);
   const [it, cat] = wordsOf(state.d);

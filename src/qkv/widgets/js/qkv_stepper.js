@@ -5,7 +5,20 @@ import { singleHead, transpose } from "./maths.js";
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
 
-/** The steps: the matrices that are multiplied (`left` by `top`), the result, its colour, and what it means. */
+/** @import { SetState } from "./base.js" */
+/** @typedef {"x" | "w_q" | "w_k" | "w_v"} GivenPart */
+/** @typedef {GivenPart | "q" | "k" | "v" | "kT" | "scores" | "weights" | "out"} Part a matrix */
+/** @typedef {"queries" | "keys" | "values" | "scores" | "weights" | "output"} Step */
+/** @typedef {Record<GivenPart, number[][]> & { scaled: boolean }} Given */
+/** @typedef {Given & { tokens: string[], matrices: boolean, step: Step, row: number, column: number, first: Given | null,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, answer: string,
+ *   draft: Record<string, string> }} State */
+/** @typedef {ReturnType<typeof worked>} Worked all matrices of the example */
+/** @typedef {{ row?: number, column?: number }} Frame around a row or a column of a matrix */
+/** @typedef {(value: number) => Partial<State>} Put the change of the state for a new number */
+
+/** The steps: the matrices that are multiplied (`left` by `top`), the result, its colour, and what it means.
+ * @type {Record<Step, { left: Part, top?: Part, result: Part, kind: string, says: string }>} */
 const STEPS = {
   queries: { left: "x", top: "w_q", result: "q", kind: "query", says: "what each token looks for" },
   keys: { left: "x", top: "w_k", result: "k", kind: "key", says: "what each token can be found by" },
@@ -14,7 +27,7 @@ const STEPS = {
   weights: { left: "scores", result: "weights", kind: "weight", says: "each row sums to 1" },
   output: { left: "weights", top: "v", result: "out", kind: "output", says: "a mixture of values" },
 };
-const NAMES = Object.keys(STEPS);
+const NAMES = /** @type {Step[]} */ (Object.keys(STEPS));
 const TYPE_A_NUMBER = "Type a number, such as 2 or −0.5.";
 const IN_A_NUMBER = /^[-\d.,+eE−]*$/;
 const LETTERS = { x: "X", w_q: "W Q", w_k: "W K", w_v: "W V" };
@@ -30,11 +43,6 @@ const TITLES = {
   weights: "5 weights",
   output: "6 output",
 };
-
-/** @typedef {{ x: number[][], w_q: number[][], w_k: number[][], w_v: number[][], scaled: boolean }} Given */
-/** @typedef {Given & { tokens: string[], matrices: boolean, step: string, row: number, column: number, first: Given | null,
- *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, answer: string,
- *   draft: Record<string, string> }} State */
 
 export default widget("QKVStepper", {
   // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
@@ -58,16 +66,19 @@ export default widget("QKVStepper", {
   },
 });
 
-/** Return all matrices of the worked example for a state. */
+/** Return all matrices of the worked example for a state.
+ * @param {Given} parts */
 function worked({ x, w_q, w_k, w_v, scaled }) {
   const parts = singleHead({ x, wQ: w_q, wK: w_k, wV: w_v, scaled });
   return { ...parts, x, w_q, w_k, w_v, kT: transpose(parts.k) };
 }
 
-/** Return the buttons that walk from step to step. */
+/** Return the buttons that walk from step to step.
+ * @param {State} parts
+ * @param {SetState<State>} set */
 function walk({ step }, set) {
   const at = NAMES.indexOf(step);
-  const go = (to) => () => set({ step: NAMES[to], answer: "" });
+  const go = (/** @type {number} */ to) => () => set({ step: NAMES[to], answer: "" });
   const next = (at + 1) % NAMES.length;
   return html`<span class="qkv-walk">
     ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: go(at - 1) })}
@@ -75,19 +86,26 @@ function walk({ step }, set) {
   </span>`;
 }
 
-/** Return the values from which the results are computed. */
+/** Return the values from which the results are computed.
+ * @param {Given} parts */
 const given = ({ x, w_q, w_k, w_v, scaled }) => ({ x, w_q, w_k, w_v, scaled });
 
-/** Check whether two given examples have the same numbers. */
+/** Check whether two given examples have the same numbers.
+ * @param {Given} one
+ * @param {Given} other */
 function areSame(one, other) {
   const [numbers, others] = [one, other].map((each) => Object.values(each).flat(2));
   return numbers.every((number, i) => number === others[i]);
 }
 
-/** Return the change of the state for an edit, which also keeps the values before the first edit. */
+/** Return the change of the state for an edit, which also keeps the values before the first edit.
+ * @param {State} state
+ * @param {Partial<Given>} changes */
 const edit = (state, changes) => ({ first: state.first ?? given(state), ...markedChanges(state, changes) });
 
-/** Return changes of the state, with marks for the entries of the results that they change. */
+/** Return changes of the state, with marks for the entries of the results that they change.
+ * @param {State} state
+ * @param {Partial<Given>} changes */
 function markedChanges(state, changes) {
   const before = given(state);
   const [was, is] = [worked(before), worked({ ...before, ...changes })];
@@ -102,25 +120,32 @@ function markedChanges(state, changes) {
 
 /* ---- one canvas: the given matrices and all results. Those of the step are lit, with frames around what made the entry */
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {Worked} parts */
 function canvas(state, set, parts) {
   const framed = framedBy(state);
-  const start = (part) => editable(state, set, part, framed[part]);
-  const result = (name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
+  const start = (/** @type {GivenPart} */ part) => editable(state, set, part, framed[part]);
+  const result = (/** @type {Step} */ name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
   return html`<div class="qkv-canvas ${state.matrices ? "" : "qkv-without-matrices"}">
     <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small>${walk(state, set)}</p></div>
-    ${state.matrices ? html`<div>${["w_q", "w_k", "w_v"].map(start)}</div>` : nothing}
-    <div>${["queries", "keys", "values"].map(result)}</div>
-    <div>${["scores", "weights", "output"].map(result)}</div>
+    ${state.matrices ? html`<div>${/** @type {GivenPart[]} */ (["w_q", "w_k", "w_v"]).map(start)}</div>` : nothing}
+    <div>${NAMES.slice(0, 3).map(result)}</div>
+    <div>${NAMES.slice(3).map(result)}</div>
   </div>`;
 }
 
-/** Check whether a matrix takes part in the chosen step. */
+/** Check whether a matrix takes part in the chosen step.
+ * @param {State} parts
+ * @param {Part} part */
 const isLit = ({ step }, part) => {
   const { left, top, result } = STEPS[step];
   return [left, top === "kT" ? "k" : top, result].includes(part);
 };
 
-/** Return a line that says how to edit a number or, after an edit, what marks the cells that it changed; and the switch. */
+/** Return a line that says how to edit a number or, after an edit, what marks the cells that it changed; and the switch.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function legend(state, set) {
   const { first, changed, matrices, scaled } = state;
   const isMarked = NAMES.some((name) => changed[name]?.flat().some(Boolean));
@@ -135,24 +160,31 @@ function legend(state, set) {
   </div>`;
 }
 
-/** Return the row or the column of each matrix from which the chosen entry is computed. */
+/** Return the row or the column of each matrix from which the chosen entry is computed.
+ * @param {State} state
+ * @returns {Partial<Record<Part, Frame>>} */
 function framedBy({ step, row, column }) {
   if (step === "scores") return { q: { row }, k: { row: column } };
   if (step === "weights") return { scores: { row } };
   const { left, top } = STEPS[step];
-  return { [left]: { row }, [top]: { column } };
+  return { [left]: { row }, [/** @type {Part} */ (top)]: { column } };
 }
 
 /** Return the result to choose while the number at i, j of `part` is edited. If the chosen result does not depend on
- * that number, this is one of the same step that does. All weights and outputs depend on X, W_Q and W_K. */
+ * that number, this is one of the same step that does. All weights and outputs depend on X, W_Q and W_K.
+ * @param {State} state
+ * @param {GivenPart} part
+ * @param {number} i
+ * @param {number} j
+ * @returns {Partial<State>} */
 function dependent({ step, column }, part, i, j) {
   if (part === "x") return isProduct(step) || (step === "scores" && column !== i) ? { row: i } : {};
   return STEPS[step].top === part || (step === "output" && part === "w_v") ? { column: j } : {};
 }
 
-const isProduct = (step) => STEPS[step].left === "x";
+const isProduct = (/** @type {Step} */ step) => STEPS[step].left === "x";
 
-const formula = ({ step, scaled }) =>
+const formula = (/** @type {State} */ { step, scaled }) =>
   ({
     queries: html`<b><i class="qkv-q">Q</i> = <i>X W<sub>Q</sub></i></b>`,
     keys: html`<b><i class="qkv-k">K</i> = <i>X W<sub>K</sub></i></b>`,
@@ -164,10 +196,10 @@ const formula = ({ step, scaled }) =>
 
 /** Return a matrix with a frame around a row or a column, which the first cell in that row or column draws.
  * @param {{ title: unknown, rows: number[][], cell: (entry: number, i: number, j: number) => { content: unknown,
- *   kinds?: string, weight?: number }, kind: string, lit: boolean, framed?: { row?: number, column?: number },
+ *   kinds?: string, weight?: number }, kind: string, lit: boolean, framed?: Frame,
  *   head?: (i: number) => unknown }} parts */
 function matrix({ title, rows, cell, kind, lit, framed = {}, head = () => "" }) {
-  const entryCell = (entry, i, j) => {
+  const entryCell = (/** @type {number} */ entry, /** @type {number} */ i, /** @type {number} */ j) => {
     const { content, kinds = "", weight = 0 } = cell(entry, i, j);
     const isFramed = (framed.row === i && j === 0) || (framed.column === j && i === 0);
     return html`<td class="${kinds} ${isFramed ? "qkv-framed" : ""}" style="--qkv-p: ${weight}">${content}</td>`;
@@ -179,9 +211,14 @@ function matrix({ title, rows, cell, kind, lit, framed = {}, head = () => "" }) 
   </table>`;
 }
 
-/** Return a matrix of fields for numbers, which can also be dragged sideways. */
+/** Return a matrix of fields for numbers, which can also be dragged sideways.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {GivenPart} part
+ * @param {Frame} [framed] */
 function editable(state, set, part, framed) {
-  const cell = (entry, i, j) => {
+  const cell = (/** @type {number} */ entry, /** @type {number} */ i, /** @type {number} */ j) => {
+    /** @type {Put} */
     const put = (value) => ({
       ...edit(state, { [part]: withEntry(state[part], i, j, value) }),
       ...dependent(state, part, i, j),
@@ -189,39 +226,43 @@ function editable(state, set, part, framed) {
     const name = `${part} ${i} ${j}`;
     const drag = dragged(({ event, isPress }) => {
       if (isPress) set({ grip: { from: entry, at: event.clientX } });
-      const steps = Math.round((event.clientX - state.grip.at) / PIXELS);
-      if (steps || state[part][i][j] !== state.grip.from) {
-        set({ draft: {}, ...put(within(state.grip.from + STEP * steps)) });
-      }
+      const { from, at } = /** @type {NonNullable<State["grip"]>} */ (state.grip);
+      const steps = Math.round((event.clientX - at) / PIXELS);
+      if (steps || state[part][i][j] !== from) set({ draft: {}, ...put(within(from + STEP * steps)) });
     });
     const content = html`<label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
       <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
-        @click=${selectText} @dragstart=${preventDrag} @beforeinput=${({ data }) => warnOfLetter(data, state, set)}
-        @input=${({ target }) => set({ draft: { [name]: target.value }, ...typed(target, put) })}
-        @blur=${({ target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: TYPE_A_NUMBER }) })}></label>`;
+        @click=${selectText} @dragstart=${preventDrag} @beforeinput=${(/** @type {InputEvent} */ { data }) => warnOfLetter(data, state, set)}
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ draft: { [name]: target.value }, ...typed(target, put) })}
+        @blur=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: TYPE_A_NUMBER }) })}></label>`;
     return { content };
   };
-  const head = part === "x" ? (i) => html`<th scope="row">${state.tokens[i]}</th>` : undefined;
+  const head = part === "x" ? (/** @type {number} */ i) => html`<th scope="row">${state.tokens[i]}</th>` : undefined;
   return matrix({ title: TITLES[part], rows: state[part], cell, kind: part, lit: isLit(state, part), framed, head });
 }
 
-const within = (value) => Math.min(MOST, Math.max(-MOST, value));
+const within = (/** @type {number} */ value) => Math.min(MOST, Math.max(-MOST, value));
 
 // A click selects the number, so that typing replaces it. The browser must not drag the selected text, because a drag
 // changes the number.
-const selectText = ({ target }) => target.select();
-const preventDrag = (event) => event.preventDefault();
+const selectText = (/** @type {{ target: HTMLInputElement }} */ { target }) => target.select();
+const preventDrag = (/** @type {Event} */ event) => event.preventDefault();
 
-/** Show a message when the reader types a letter, which most browsers silently keep out of a number field. */
+/** Show a message when the reader types a letter, which most browsers silently keep out of a number field.
+ * @param {string | null} data
+ * @param {State} parts
+ * @param {SetState<State>} set */
 function warnOfLetter(data, { answer }, set) {
   const now = IN_A_NUMBER.test(data ?? "") ? "" : TYPE_A_NUMBER;
   if (now !== answer) set({ answer: now });
 }
 
-const isNumber = (target) => !Number.isNaN(target.valueAsNumber);
+const isNumber = (/** @type {HTMLInputElement} */ target) => !Number.isNaN(target.valueAsNumber);
 
 /** Return the change of the state for a number that is being typed, limited to the range, with a message if it is not
- * in the range. An unfinished number changes nothing. */
+ * in the range. An unfinished number changes nothing.
+ * @param {HTMLInputElement} target
+ * @param {Put} put */
 function typed(target, put) {
   if (!isNumber(target)) return {};
   const value = target.valueAsNumber;
@@ -231,17 +272,26 @@ function typed(target, put) {
   return { ...put(nearest), answer };
 }
 
-const withEntry = (rows, i, j, value) =>
-  rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
+const withEntry = (
+  /** @type {number[][]} */ rows,
+  /** @type {number} */ i,
+  /** @type {number} */ j,
+  /** @type {number} */ value,
+) => rows.map((row, r) => row.map((entry, c) => (r === i && c === j ? value : entry)));
 
-/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed. */
+/** Return a matrix of results, each a button that shows how it was computed. A bar marks what the last edit changed.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {Worked} parts
+ * @param {Step} name
+ * @param {Frame} [framed] */
 function outcome(state, set, parts, name, framed) {
-  const cell = (entry, i, j) => {
+  const cell = (/** @type {number} */ entry, /** @type {number} */ i, /** @type {number} */ j) => {
     const here = name === state.step && i === state.row && j === state.column;
     const point = () => set({ step: name, row: i, column: j, answer: "" });
     const content = html`<button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
       aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
-      @pointerenter=${({ pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>`;
+      @pointerenter=${(/** @type {PointerEvent} */ { pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>`;
     const marks = [here ? "qkv-chosen" : "", state.changed[name]?.[i][j] ? "qkv-changed" : ""];
     return name === "weights"
       ? { content, kinds: `qkv-heat ${marks.join(" ")}`, weight: entry }
@@ -251,6 +301,7 @@ function outcome(state, set, parts, name, framed) {
   return matrix({ title: TITLES[name], rows: parts[result], cell, kind, lit: isLit(state, result), framed });
 }
 
+/** @param {State} parts */
 function place({ step, row, column, tokens }) {
   const [asker, other] = [tokens[row], tokens[column]].map((token) => `“${token}”`);
   if (step === "scores") return `The query of ${asker} on the key of ${other}:`;
@@ -258,10 +309,14 @@ function place({ step, row, column, tokens }) {
   return `The ${STEPS[step].kind} of ${asker}, entry ${column + 1}:`;
 }
 
-const power = (exponent) => html`<i>e</i><sup>${exponent}</sup>`;
+const power = (/** @type {string} */ exponent) => html`<i>e</i><sup>${exponent}</sup>`;
 
 /** Return the computation of the chosen entry in full, as pieces between which a line may break. `power` writes a power
- * of e. */
+ * of e.
+ * @param {State} state
+ * @param {Worked} parts
+ * @param {(exponent: string) => unknown} power
+ * @returns {unknown[]} */
 function spelled({ step, row, column, scaled }, parts, power) {
   const { left, top, result } = STEPS[step];
   const value = `= ${short(parts[result][row][column])}`;
@@ -270,15 +325,16 @@ function spelled({ step, row, column, scaled }, parts, power) {
     return [[powers[column], " / (", powers[0]], ["+ ", powers[1]], ["+ ", powers[2], ")"], value];
   }
   const terms = parts[left][row].map(
-    (entry, f) => `${f ? `+ ${signed(entry)}` : short(entry)} · ${signed(parts[top][f][column])}`,
+    (entry, f) => `${f ? `+ ${signed(entry)}` : short(entry)} · ${signed(parts[/** @type {Part} */ (top)][f][column])}`,
   );
   if (step !== "scores" || !scaled) return [...terms, value];
   return [`(${terms[0]}`, ...terms.slice(1, -1), `${terms.at(-1)})`, "/ √3", value];
 }
 
-const signed = (x) => (x < 0 ? `(${short(x)})` : short(x));
+const signed = (/** @type {number} */ x) => (x < 0 ? `(${short(x)})` : short(x));
 /** Return a number with all its decimal places if they are few, else rounded. A small number keeps two digits, and a number
- * that is not whole does not look whole. */
+ * that is not whole does not look whole.
+ * @param {number} x */
 function short(x) {
   const size = Math.abs(x);
   if (size >= 1e7) return scientific(x, 2);
@@ -286,23 +342,26 @@ function short(x) {
   const enough = places.find((count) => Number(x.toFixed(count)) === x);
   if (enough !== undefined) return num(x, { places: enough });
   if (size >= 10) return num(x, { places: 1 });
-  const isPlain = (count) => Number(x.toFixed(count)) !== Math.round(x) && Number(x.toFixed(count)) !== 0;
+  const isPlain = (/** @type {number} */ count) =>
+    Number(x.toFixed(count)) !== Math.round(x) && Number(x.toFixed(count)) !== 0;
   const digits = size < 0.01 ? Math.ceil(-Math.log10(size)) + 1 : 3;
   return digits > 6
     ? scientific(x, 1)
     : num(x, { places: [digits, 4, 5, 6].find((count) => count >= digits && isPlain(count)) ?? 3 });
 }
 
-/** Return a number that fits into a cell: with three digits, or fewer if it is negative. */
+/** Return a number that fits into a cell: with three digits, or fewer if it is negative.
+ * @param {number} x */
 function brief(x) {
   const size = Math.abs(x) * (x < 0 ? 10 : 1);
   if (Math.abs(x) >= 999.5) return scientific(x, 0);
   return Number.isInteger(x) ? num(x) : num(x, { places: size < 9.995 ? 2 : size < 99.95 ? 1 : 0 });
 }
 
-const scientific = (x, digits) => x.toExponential(digits).replace("e+", "e").replaceAll("-", "−");
+const scientific = (/** @type {number} */ x, /** @type {number} */ digits) =>
+  x.toExponential(digits).replace("e+", "e").replaceAll("-", "−");
 
-const everything = ({ q, k, v, scores, weights, out }, tokens) =>
+const everything = (/** @type {Worked} */ { q, k, v, scores, weights, out }, /** @type {string[]} */ tokens) =>
   Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
     caption,
     head: ["token", "1", "2", "3"],

@@ -208,7 +208,7 @@ function sentence(state, set, id) {
     isUnread ? html`<b>load the model to see this sentence</b>` : "sentence"
   }</span>
       <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
-        @input=${({ target }) => set({ sentence: target.value, token: -1 })}></label>
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ sentence: target.value, token: -1 })}></label>
     ${choices({
       label: html`<span class="qkv-unseen">stored sentences</span>`,
       name: `${id}-stored`,
@@ -259,7 +259,7 @@ function handles({ layer, head }, state, set) {
     </div>
     <label class="qkv-control qkv-typed"><span class="qkv-label">compare with the sentence</span>
       <input type="text" maxlength="300" autocomplete="off" .value=${live(state.other)}
-        @input=${({ target }) => set({ other: target.value })}></label>
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ other: target.value })}></label>
     ${readings(measures(state))}
     ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}`;
 }

@@ -1,6 +1,6 @@
 /** Return a pure function that keeps its last `most` results, for work that must not be repeated at every move of a
  * slider. Arguments are compared by Object.is, so a list equals itself and not a list with the same entries.
- * @template {any[]} Arguments
+ * @template {unknown[]} Arguments
  * @template Result
  * @param {(...wanted: Arguments) => Result} work
  * @returns {(...wanted: Arguments) => Result} */

@@ -5,10 +5,8 @@ import { randomIntegers } from "./maths.js";
 import { readSafetensors } from "./safetensors.js";
 import { softmax } from "./tagger.js";
 
-/** @typedef {{ tensors: Record<string, { shape: number[], data: Float64Array }>, metadata: Record<string, string> }} Weights */
-
-/** @typedef {Record<string, Float64Array>} Places intermediate results by the names that they have in Python */
-/** @typedef {(place: string, table: Float64Array) => Float64Array} Visit */
+/** @import { Places, Visit } from "./engine/trained.js" */
+/** @import { Weights } from "./safetensors.js" */
 
 export const SYMBOLS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ123456";
 export const LONGEST = 32;

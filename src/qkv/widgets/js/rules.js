@@ -3,11 +3,12 @@
 
 import data from "../../models/grammar.json";
 
-/** Return each verb's adjectives as { actor, other }, or those of one verb.
- * @param {"english" | "chinese"} language
- * @param {string} [act]
- * @returns {any} */
-export const adjectivesOf = (language, act) => (act === undefined ? data[language].acts : data[language].acts[act]);
+/** @import { Adjectives, Language } from "./grammar.js" */
+
+/** Return each verb's adjectives.
+ * @param {Language} language
+ * @returns {Record<string, Adjectives>} */
+export const adjectivesOf = (language) => data[language].acts;
 
 /** Check whether a rule turns an adjective round after a verb.
  * @param {readonly string[]} rule
@@ -17,12 +18,12 @@ export const isTurned = (rule, act, adjective) => rule.includes(adjective) || ru
 
 /** Return the rule in which an adjective is turned the other way, after one verb or (null) after all of its verbs.
  * @param {readonly string[]} rule
- * @param {"english" | "chinese"} language
+ * @param {Language} language
  * @param {string | null} act
  * @param {string} adjective */
 export function flipped(rule, language, act, adjective) {
   const acts = Object.keys(adjectivesOf(language)).filter((verb) => {
-    const { actor, other } = adjectivesOf(language, verb);
+    const { actor, other } = adjectivesOf(language)[verb];
     return [...actor, ...other].includes(adjective);
   });
   const turned = acts.filter((verb) => isTurned(rule, verb, adjective));

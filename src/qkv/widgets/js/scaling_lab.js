@@ -31,13 +31,17 @@ const EDGE = 3; // the handle is so many standard deviations from the middle of 
 const score = linear([-MOST, MOST], [0, 100]);
 const share = linear([0, 1], [100, 0]);
 
-/** The metrics of the softmax, which are means over all queries. The sentence has the first one. */
+/** @typedef {"largest" | "entropy" | "jacobianNorm"} Metric */
+
+/** The metrics of the softmax, which are means over all queries. The sentence has the first one.
+ * @type {{ key: Metric, name: string, unit?: string, places: number }[]} */
 const METRICS = [
   { key: "largest", name: "largest weight", places: 2 },
   { key: "entropy", name: "entropy", unit: "nats", places: 2 },
   { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", places: 3 },
 ];
 
+/** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
 /** @typedef {{ d_k: number, scaled: boolean, seed: number }} State */
 
@@ -56,32 +60,41 @@ export default widget("ScalingLab", {
 });
 
 /** Return the sample of a seed at every d_k, with its table. */
-const sample = remember((seed) => {
+const sample = remember((/** @type {number} */ seed) => {
   const levels = scalingExperiment(seed);
   return { levels, rows: levels.map(tableRow) };
 });
 
+/** @param {ReturnType<typeof scalingExperiment>[number]} level */
 const tableRow = ({ d_k, plain, scaled }) => [
   d_k,
-  ...["std", ...METRICS.map(({ key }) => key)].map((key) => `${num(plain[key])} → ${num(scaled[key])}`),
+  .../** @type {("std" | Metric)[]} */ (["std", ...METRICS.map(({ key }) => key)]).map(
+    (key) => `${num(plain[key])} → ${num(scaled[key])}`,
+  ),
 ];
 
 const outlines = remember(
-  (seed, d_k, scaled) => outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
+  (/** @type {number} */ seed, /** @type {number} */ d_k, /** @type {boolean} */ scaled) =>
+    outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
   2 * D_KS.length,
 );
 
-const expectedStd = ({ d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
-const current = ({ seed, d_k, scaled }) => sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
+const expectedStd = (/** @type {Pick<State, "d_k" | "scaled">} */ { d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
+const current = (/** @type {State} */ { seed, d_k, scaled }) =>
+  sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
 
-/** Return the sentence about the width of the vectors, of the scores, and about the weights. */
+/** Return the sentence about the width of the vectors, of the scores, and about the weights.
+ * @param {State} state */
 const lead = (state) => {
   const { std, largest } = current(state);
   return html`<p class="qkv-lead"><b>${num(state.d_k)}</b> ${state.d_k === 1 ? "feature" : "features"}: scores${state.scaled ? html` / √${DK}` : ""} are
     ±<b data-number="std">${num(std, { places: 1 })}</b>, the largest weight <b data-number="largest">${num(largest, { places: 2 })}</b>.</p>`;
 };
 
-const controls = ({ scaled, seed }, set) => html`<div class="qkv-controls">
+const controls = (
+  /** @type {State} */ { scaled, seed },
+  /** @type {SetState<State>} */ set,
+) => html`<div class="qkv-controls">
   ${toggle({
     label: html`divide by √${DK}`,
     checked: scaled,
@@ -90,14 +103,17 @@ const controls = ({ scaled, seed }, set) => html`<div class="qkv-controls">
   ${button({ label: "new sample", onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
 </div>`;
 
-/** Return the d_k whose scores, without the division, are as wide as a place on the axis is away from its middle. */
+/** Return the d_k whose scores, without the division, are as wide as a place on the axis is away from its middle.
+ * @param {number} x */
 const widthAt = (x) =>
   nearestOf(D_KS, (Math.max(0.001, Math.abs(2 * x - 1)) * MOST) / EDGE, (d_k, std) =>
     Math.abs(Math.log(d_k) - 2 * Math.log(std)),
   );
 
 /** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. With the division it stays narrow,
- * and a dashed outline shows it without. */
+ * and a dashed outline shows it without.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
@@ -118,11 +134,12 @@ function scoresPanel(state, set) {
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <input class="qkv-over" type="range" aria-label="features in a vector" min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
-        @input=${({ target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
   });
 }
 
-/** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too. */
+/** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too.
+ * @param {Float64Array} scores */
 function legend(scores) {
   const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
   return [
@@ -133,26 +150,29 @@ function legend(scores) {
   );
 }
 
-const rangeOf = (scores) =>
+const rangeOf = (/** @type {Float64Array} */ scores) =>
   scores.reduce(([low, high], each) => [Math.min(low, each), Math.max(high, each)], [Infinity, -Infinity]);
 
 /** Return the outline of a histogram as points of the drawing area. The highest bin reaches the top.
+ * @param {Float64Array} scores
+ * @param {number} binWidth
  * @returns {Point[]} */
 function outline(scores, binWidth) {
   const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
   const counts = histogram(scores, -bins * binWidth, bins * binWidth, 2 * bins);
   const highest = Math.max(...counts);
-  const edge = (i) => score((i - bins) * binWidth);
+  const edge = (/** @type {number} */ i) => score((i - bins) * binWidth);
   const steps = counts.flatMap((count, i) =>
     [edge(i), edge(i + 1)].map((x) => /** @type {Point} */ ([x, 100 - (100 * count) / highest])),
   );
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }
 
+/** @param {State} state */
 function weightsPanel(state) {
   const { weights } = current(state);
   const largest = weights.indexOf(Math.max(...weights));
-  const centre = (i) => ((i + 0.5) * 100) / weights.length;
+  const centre = (/** @type {number} */ i) => ((i + 0.5) * 100) / weights.length;
   const marks = [
     yAxis({ scale: share, ticks: [0, 0.5, 1] }),
     barMarks({ bars: weights.map((weight, i) => [centre(i), share(weight)]), width: 4.5 }),
@@ -166,6 +186,7 @@ function weightsPanel(state) {
   });
 }
 
+/** @param {State} state */
 function numbers(state) {
   const { scores, weights, ...now } = current(state);
   const { seed, d_k } = state;

@@ -29,6 +29,8 @@ const ROOMY = 8; // the number of words up to which each has room for its class 
 const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw", "貓追老鼠因為它餓了"];
 const MODES = { changing: "change", typing: "type a sentence", matrix: "all weights" };
 
+/** @import { SetState } from "./base.js" */
+/** @import { Places } from "./engine/trained.js" */
 /** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
  *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
  *   changing: number, typing: boolean, draft: string | null, marks: number | null }} State */
@@ -45,6 +47,7 @@ const MODES = { changing: "change", typing: "type a sentence", matrix: "all weig
  * @property {number[][]} weights
  * @property {number[]} row
  * @property {string} off */
+/** @typedef {(string | [text: string, kind: string])[]} Finding texts, with the class of each that has a colour */
 
 export default widget("SentenceLab", {
   // The index of the word that is being changed (−1: the last that can be), whether the sentence is typed, the text that
@@ -75,6 +78,7 @@ export default widget("SentenceLab", {
 
 /* ---- the model's output for a state */
 
+/** @param {State} parts */
 const settings = ({ temperature, scaled, positions, heads, layers }) => ({
   temperature,
   scaled,
@@ -83,13 +87,21 @@ const settings = ({ temperature, scaled, positions, heads, layers }) => ({
   layers,
 });
 
-const read = remember((text) => readText(theGrammar(), text));
+const read = remember((/** @type {string} */ text) => readText(theGrammar(), text));
 
-const tagged = remember((words, temperature, scaled, positions, heads, layers) =>
-  tag(theTagger(), words, { temperature, scaled, positions, heads, layers }),
+const tagged = remember(
+  (
+    /** @type {string[]} */ words,
+    /** @type {number} */ temperature,
+    /** @type {boolean} */ scaled,
+    /** @type {boolean} */ positions,
+    /** @type {boolean[][]} */ heads,
+    /** @type {boolean[]} */ layers,
+  ) => tag(theTagger(), words, { temperature, scaled, positions, heads, layers }),
 );
 
 /** Return the values that the drawing of a state needs, or the problem with a sentence that the model cannot read.
+ * @param {State} state
  * @returns {Problem | Seen} */
 function computed(state) {
   const { words, unknown, unfinished } = read(state.sentence);
@@ -106,54 +118,68 @@ function computed(state) {
   return { words, said, exchanges, it, from, changing, weights, row: weights[from], off };
 }
 
-const isReadable = (words) => words?.length > 0 && words.length <= theTagger().shape.longest;
+/** Check whether the model can read these words.
+ * @param {string[] | undefined} words
+ * @returns {words is string[]} */
+const isReadable = (words) => words !== undefined && words.length > 0 && words.length <= theTagger().shape.longest;
 
 /** Return for each word of a sentence the words that can stand in its place, each with the sentence that results; none
  * if there is only one. */
-const exchangesIn = remember((sentence) => {
-  const { words } = readText(theGrammar(), sentence);
+const exchangesIn = remember((/** @type {string} */ sentence) => {
+  const words = /** @type {string[]} */ (readText(theGrammar(), sentence).words);
   return words.map((_, place) => {
     const all = theGrammar().alternatives(words, place);
     return all.length < 2 ? [] : all.map((word) => ({ word, makes: joined(theGrammar().replace(words, place, word)) }));
   });
 });
 
-/** Return the mean weights (n, n) of the chosen layers and heads that are on. */
+/** Return the mean weights (n, n) of the chosen layers and heads that are on.
+ * @param {Places} places
+ * @param {number} n
+ * @param {State} state */
 function weightsOf(places, n, state) {
   const tablesOf = shownHeads(state).map(([l, h]) => places[`${l}.attention.weights`].subarray(h * n * n));
-  const mean = (i, j) => tablesOf.reduce((sum, table) => sum + table[i * n + j], 0) / Math.max(1, tablesOf.length);
+  const mean = (/** @type {number} */ i, /** @type {number} */ j) =>
+    tablesOf.reduce((sum, table) => sum + table[i * n + j], 0) / Math.max(1, tablesOf.length);
   return Array.from({ length: n }, (_, i) => Array.from({ length: n }, (_, j) => mean(i, j)));
 }
 
-/** Return layer and head of each head that the arcs show; heads that are switched off are left out. */
+/** Return layer and head of each head that the arcs show; heads that are switched off are left out.
+ * @param {State} parts */
 const shownHeads = ({ layer, head, layers, heads }) =>
   chosenOf(LAYERS, layer).flatMap((l) =>
     chosenOf(HEADS, head).flatMap((h) => (layers[l] && heads[l][h] ? [[l, h]] : [])),
   );
 
-/** Say which heads are off, if those are all that the arcs show. */
+/** Say which heads are off, if those are all that the arcs show.
+ * @param {State} parts */
 const offText = ({ layer, head }) =>
   layer === "both" || head === "both" ? "these heads are off" : `layer ${layer}, head ${head} is off`;
 
+/** @param {number[]} all
+ * @param {1 | 2 | "both"} choice */
 const chosenOf = (all, choice) => (choice === "both" ? all : [choice - 1]);
 
-const shown = (weight) => num(weight, { places: 2 });
-const rounded = (number) => Math.round(1000 * number) / 1000;
+const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
+const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
+/** @param {string} word */
 const langOf = (word) => (CHINESE.test(word) ? "zh-Hant" : nothing);
-const joined = (words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
-const glossed = (word) => (GLOSSES.has(word) ? `${word} (${GLOSSES.get(word)})` : word);
+const joined = (/** @type {string[]} */ words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
+const glossed = (/** @type {string} */ word) => (GLOSSES.has(word) ? `${word} (${GLOSSES.get(word)})` : word);
 
-/* ---- texts. A finding is a list of texts and of [text, class] for the words in it that have a colour. */
+/* ---- texts */
 
-/** Return the sentence from *it* on, with the noun in the place of *it*: the cat was hungry. */
+/** Return the sentence from *it* on, with the noun in the place of *it*: the cat was hungry.
+ * @param {Seen} parts */
 function reading({ words, said, it }) {
   const rest = words.slice(it + 1);
-  const noun = said.refersTo.get(it);
+  const noun = /** @type {string} */ (said.refersTo.get(it));
   if (!CHINESE.test(words[it])) return ["the", noun, ...rest].join(" ");
   return `${joined([noun, ...rest])} (${[noun, ...rest].map((word) => GLOSSES.get(word) ?? word).join(" ")})`;
 }
 
-/** Return which word the chosen word looks at most, or that it looks at all alike. */
+/** Return which word the chosen word looks at most, or that it looks at all alike.
+ * @param {Seen} parts */
 function looked({ words, row, from }) {
   const weight = Math.max(...row);
   const word = words[row.indexOf(weight)];
@@ -163,38 +189,47 @@ function looked({ words, row, from }) {
   return { word, weight, how: weight > 0.8 ? "looks at" : "looks most at", what };
 }
 
-/** Return what the chosen word looks at. */
+/** Return what the chosen word looks at.
+ * @param {Seen} seen
+ * @returns {Finding} */
 function looking(seen) {
+  /** @type {[string, string]} */
   const asking = [glossed(seen.words[seen.from]), "qkv-asks"];
   if (seen.off) return [asking, ` looks at nothing: ${seen.off}.`];
   const { how, what } = looked(seen);
   return [asking, ` ${how} `, [what, "qkv-looked-to"], "."];
 }
 
-/** Return the model's answer: the noun of *it*, or in a sentence without *it* the class of the chosen word. */
+/** Return the model's answer: the noun of *it*, or in a sentence without *it* the class of the chosen word.
+ * @param {Seen} seen
+ * @returns {Finding} */
 function answer(seen) {
   const { words, said, it, from, off } = seen;
   if (it < 0) return ["Its class: ", [said.classes[from], "qkv-read-as"], "."];
-  const noun = [glossed(said.refersTo.get(it)), "qkv-read-as"];
-  if (!words.includes(said.refersTo.get(it))) return ["The answer ", noun, " is not in the sentence."];
+  const found = /** @type {string} */ (said.refersTo.get(it));
+  /** @type {[string, string]} */
+  const noun = [glossed(found), "qkv-read-as"];
+  if (!words.includes(found)) return ["The answer ", noun, " is not in the sentence."];
   const { isAlike, word } = looked(seen);
-  if (from === it && !off && !isAlike && word !== said.refersTo.get(it))
-    return ["But the answer is ", noun, ": an arc is no proof."];
+  if (from === it && !off && !isAlike && word !== found) return ["But the answer is ", noun, ": an arc is no proof."];
   return ["Read as: ", [reading(seen), "qkv-read-as"], "."];
 }
 
-const plain = (parts) => parts.map((part) => (typeof part === "string" ? part : part[0])).join("");
+const plain = (/** @type {Finding} */ parts) =>
+  parts.map((part) => (typeof part === "string" ? part : part[0])).join("");
 
+/** @param {Seen} seen */
 function findingText(seen) {
   const { weight } = looked(seen);
   const measured = seen.off || weight === undefined ? "" : ` The weight is ${shown(weight)}.`;
   return `${plain(looking(seen))}${measured} ${plain(answer(seen))}`;
 }
 
+/** @param {Problem | Seen} seen */
 const finding = (seen) =>
   html`<p class="qkv-finding">${seen.problem ? problemText(seen) : [looking(seen), answer(seen)].map(findingLine)}</p>`;
 
-const findingLine = (parts) =>
+const findingLine = (/** @type {Finding} */ parts) =>
   html`<span>${parts.map((part) =>
     typeof part === "string" ? part : html`<b class=${part[1]} lang=${langOf(part[0])}>${part[0]}</b>`,
   )}</span>`;
@@ -202,17 +237,21 @@ const findingLine = (parts) =>
 /** @param {Problem} found */
 const problemText = ({ problem, unknown }) => (problem === "unknown" ? notKnown(unknown) : TOO_LONG());
 
-const notKnown = (unknown) =>
+const notKnown = (/** @type {string[]} */ unknown) =>
   `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
 const TOO_LONG = () => `The model reads 1 to ${theTagger().shape.longest} words.`;
 
-const examText = ({ marks }) =>
+const examText = (/** @type {State} */ { marks }) =>
   marks === null ? "" : `It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
 
 /* ---- the sentence and its arcs */
 
 /** Return the words with arcs above and beside them, and beside them what can be chosen. The style shows the arcs that
- * have room. */
+ * have room.
+ * @param {Problem | Seen} seen
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function sentence(seen, state, set, id) {
   const side = aside(seen, state, set, id);
   if (seen.problem) return html`<div class="qkv-reading">${side}</div>`;
@@ -226,10 +265,12 @@ function sentence(seen, state, set, id) {
   </div>`;
 }
 
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-const hasClasses = ({ it, words }) => it < 0 && words.length <= ROOMY;
+const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, number) => total + number, 0);
+const hasClasses = (/** @type {Seen} */ { it, words }) => it < 0 && words.length <= ROOMY;
 
-/** Return the width of a word's column, in letters of the word. Glosses and classes are set in smaller letters. */
+/** Return the width of a word's column, in letters of the word. Glosses and classes are set in smaller letters.
+ * @param {string} word
+ * @param {string} kind */
 const widthOf = (word, kind) =>
   rounded(
     Math.max(
@@ -239,9 +280,14 @@ const widthOf = (word, kind) =>
     ),
   );
 
+/** @param {number} i
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 function wordOf(i, seen, set, id) {
   const { words, said, row, from, it, changing, exchanges } = seen;
   const word = words[i];
+  const meant = said.refersTo.get(i) ?? "";
   const token = html`<span class="qkv-token" lang=${langOf(word)}>${word}</span>`;
   return html`<div class="qkv-word ${i === from ? "qkv-from" : ""}" style="--qkv-p: ${rounded(row[i])}">
     ${look(i, seen, set, id)}
@@ -252,25 +298,32 @@ function wordOf(i, seen, set, id) {
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
     ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
-    ${i === it ? html`<b class="qkv-read-as" lang=${langOf(said.refersTo.get(i))}>= ${said.refersTo.get(i)}</b>` : nothing}
+    ${i === it ? html`<b class="qkv-read-as" lang=${langOf(meant)}>= ${meant}</b>` : nothing}
     <span class="qkv-weight-of" aria-hidden="true">${row[i] < SEEN ? "" : shown(row[i])}</span>
     ${hasClasses(seen) ? html`<small class="qkv-class">${said.classes[i]}</small>` : nothing}
   </div>`;
 }
 
-/** Return the choice of a word as the one that looks. */
+/** Return the choice of a word as the one that looks.
+ * @param {number} i
+ * @param {Seen} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const look = (i, { words, from }, set, id) =>
   html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${wordAt(words, i)} looks"
     .checked=${live(i === from)} @change=${() => set({ word: i })}></label>`;
 
 /** Return the arcs above the words, in a picture as wide as the words and 10 high. A drag takes their common end to
- * another word, which then looks. */
+ * another word, which then looks.
+ * @param {Seen} parts
+ * @param {number[]} widths
+ * @param {SetState<State>} set */
 function arcsAbove({ row, from }, widths, set) {
   const total = sum(widths);
   const ends = widths.map((_, i) => sum(widths.slice(0, i + 1)) / total);
   const grab = dragged(({ x }) => set({ word: ends.filter((end) => end < x - 1e-9).length }));
-  const middle = (i) => rounded((100 * (sum(widths.slice(0, i)) + widths[i] / 2)) / total);
-  const path = (i) => {
+  const middle = (/** @type {number} */ i) => rounded((100 * (sum(widths.slice(0, i)) + widths[i] / 2)) / total);
+  const path = (/** @type {number} */ i) => {
     const [a, b] = [middle(from), middle(i)];
     if (i === from) return `M${a} 10m-1 0c-2 -4 4 -4 2 0`;
     const top = rounded(10 - Math.min(13, 4 + Math.abs(a - b) / 6));
@@ -279,10 +332,12 @@ function arcsAbove({ row, from }, widths, set) {
   return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab);
 }
 
-/** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. They are dragged, too. */
+/** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. They are dragged, too.
+ * @param {Seen} parts
+ * @param {SetState<State>} set */
 function arcsBeside({ row, from }, set) {
   const grab = dragged(({ y }) => set({ word: partAt(y, row.length) }));
-  const path = (i) => {
+  const path = (/** @type {number} */ i) => {
     const [a, b] = [from + 0.5, i + 0.5];
     if (i === from) return `M10 ${a}m0 -0.2c-4 -0.2 -4 0.6 0 0.4`;
     const left = rounded(10 - Math.min(13, 4 + 1.8 * Math.abs(a - b)));
@@ -291,6 +346,11 @@ function arcsBeside({ row, from }, set) {
   return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab);
 }
 
+/** @param {string} kind
+ * @param {string} box
+ * @param {number[]} row
+ * @param {(i: number) => string} path
+ * @param {ReturnType<typeof dragged>} grab */
 const arcs = (
   kind,
   box,
@@ -304,14 +364,21 @@ const arcs = (
 
 /* ---- beside the sentence: words for the one that is being changed, or for the text that is being typed */
 
-/** Return what can be chosen, at the height of the word that it changes. */
+/** Return what can be chosen, at the height of the word that it changes.
+ * @param {Problem | Seen} seen
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function aside(seen, state, set, id) {
   const draft = state.draft ?? (seen.problem ? state.sentence : null);
   const at = seen.problem || draft !== null ? 0 : Math.max(0, seen.changing) / (Math.max(ROOMY, seen.words.length) - 1);
-  return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft === null ? picker(seen, set, id) : offers(draft, set)}</div>`;
+  return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft === null ? picker(/** @type {Seen} */ (seen), set, id) : offers(draft, set)}</div>`;
 }
 
-/** Return a choice of the words that can replace the one that is being changed. */
+/** Return a choice of the words that can replace the one that is being changed.
+ * @param {Seen} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 function picker({ words, changing, exchanges }, set, id) {
   if (changing < 0) return html`<p class="qkv-note">${UNLIKE}</p>`;
   const word = words[changing];
@@ -326,10 +393,12 @@ function picker({ words, changing, exchanges }, set, id) {
 
 const UNLIKE = "The model was trained on no sentence like this.";
 
-const chipText = (word) =>
+const chipText = (/** @type {string} */ word) =>
   html`<span lang=${langOf(word)}>${word}</span>${GLOSSES.has(word) ? html`<small>${GLOSSES.get(word)}</small>` : nothing}`;
 
-/** Return radio buttons as words in boxes. */
+/** Return radio buttons as words in boxes.
+ * @param {{ label: unknown, name: string, value: string, options: { value: string, label: unknown }[],
+ *   onChange: (value: string) => void }} parts */
 const pills = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control">
   <legend class="qkv-label">${label}</legend>
   <div class="qkv-chips">${options.map(
@@ -339,7 +408,9 @@ const pills = ({ label, name, value, options, onChange }) => html`<fieldset clas
   )}</div>
 </fieldset>`;
 
-/** Return words for a text that is being typed: those that may come next, or that fit in the place of an unknown one. */
+/** Return words for a text that is being typed: those that may come next, or that fit in the place of an unknown one.
+ * @param {string} draft
+ * @param {SetState<State>} set */
 function offers(draft, set) {
   const { words, unknown, nearest } = readText(theGrammar(), draft);
   if (unknown) {
@@ -349,7 +420,7 @@ function offers(draft, set) {
       nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
     );
   }
-  if (words?.length > theTagger().shape.longest) return offered(TOO_LONG(), []);
+  if (words && words.length > theTagger().shape.longest) return offered(TOO_LONG(), []);
   const next = completions(theGrammar(), draft);
   if (next.words.length || !words?.length)
     return offered(
@@ -359,18 +430,27 @@ function offers(draft, set) {
   return offered(UNLIKE, [["read it anyway", () => set(drawn(words))]]);
 }
 
+/** @param {string} label
+ * @param {[word: string, onClick: () => void][]} choices */
 const offered = (label, choices) => html`<p class="qkv-label">${label}</p>
   <div class="qkv-chips">${choices.map(([word, onClick]) => chip(chipText(word), onClick))}</div>`;
 
-/** @param {unknown} [isNow] whether what the button draws is drawn now */
+/** @param {unknown} label
+ * @param {() => void} onClick
+ * @param {unknown} [isNow] whether what the button draws is drawn now */
 const chip = (label, onClick, isNow = nothing) =>
   html`<button type="button" class="qkv-chip qkv-pick" aria-pressed=${isNow} @click=${onClick}>${label}</button>`;
 
-/** Return the first letters of a text. */
+/** Return the first letters of a text.
+ * @param {string} text
+ * @param {number} most */
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).trimEnd()} …` : text);
 
 /* ---- below the sentence */
 
+/** @param {State} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const modes = ({ matrix, typing }, set, id) =>
   html`<div class="qkv-modes">${pills({
     label: html`<span class="qkv-unseen">what to do with the sentence</span>`,
@@ -380,19 +460,24 @@ const modes = ({ matrix, typing }, set, id) =>
     onChange: (mode) => set({ matrix: mode === "matrix", typing: mode === "typing", draft: null }),
   })}</div>`;
 
-/** Return the changes that draw a sentence. */
+/** Return the changes that draw a sentence.
+ * @param {string[]} words */
 const drawn = (words) => ({ sentence: joined(words), draft: null, word: -1, changing: -1 });
 
-/** Take a text that is being typed. It is drawn once it is a whole sentence of the grammar. */
+/** Take a text that is being typed. It is drawn once it is a whole sentence of the grammar.
+ * @param {string} text
+ * @param {SetState<State>} set */
 function write(text, set) {
   const { words } = readText(theGrammar(), text);
   const isWhole = isReadable(words) && theGrammar().read(words);
   set(isWhole ? drawn(words) : { draft: text });
 }
 
-/** Return a field for the sentence, and examples. */
+/** Return a field for the sentence, and examples.
+ * @param {State} parts
+ * @param {SetState<State>} set */
 function field({ sentence, draft }, set) {
-  const finish = (event) => {
+  const finish = (/** @type {KeyboardEvent & { target: HTMLTextAreaElement }} */ event) => {
     if (event.key !== "Enter") return;
     event.preventDefault(); // the field has several lines only because a sentence can be long
     const { words } = readText(theGrammar(), event.target.value);
@@ -401,7 +486,7 @@ function field({ sentence, draft }, set) {
   return html`<div class="qkv-typing">
     <label class="qkv-control"><span class="qkv-label">your sentence, drawn when it is whole</span>
       <textarea autocomplete="off" autocapitalize="none" spellcheck="false" enterkeyhint="done" .value=${live(draft ?? sentence)}
-        @keydown=${finish} @input=${({ target }) => write(target.value, set)}></textarea></label>
+        @keydown=${finish} @input=${(/** @type {{ target: HTMLTextAreaElement }} */ { target }) => write(target.value, set)}></textarea></label>
     <div class="qkv-chips">${EXAMPLES.map((text) =>
       chip(
         html`<span lang=${langOf(text)}>${shortened(text, CHINESE.test(text) ? 4 : 14)}</span>`,
@@ -414,6 +499,7 @@ function field({ sentence, draft }, set) {
 
 /* ---- handles */
 
+/** @type {Record<string, (state: State, set: SetState<State>) => unknown>} */
 const HANDLES = {
   temperature: ({ temperature }, set) =>
     logSlider({
@@ -434,7 +520,10 @@ const HANDLES = {
     toggle({ label: "positions", checked: positions, onChange: (value) => set({ positions: value }) }),
 };
 
-/** The columns of the switchboard: in each, a control for every layer. */
+/** @typedef {{ title: string, cell: (layer: number) => { label: string, checked: boolean, onChange: (value: boolean) => void } }} Column */
+
+/** The columns of the switchboard: in each, a control for every layer.
+ * @type {Record<string, (state: State, set: SetState<State>) => Column[]>} */
 const COLUMNS = {
   layers: ({ layers }, set) => [
     {
@@ -458,7 +547,10 @@ const COLUMNS = {
     })),
 };
 
-/** Return switches for layers and heads in a line for each layer, and the choice of the layer that the arcs show. */
+/** Return switches for layers and heads in a line for each layer, and the choice of the layer that the arcs show.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function switchboard(state, set, id) {
   const columns = state.handles.flatMap((name) => COLUMNS[name]?.(state, set) ?? []);
   if (!columns.length) return nothing;
@@ -471,11 +563,14 @@ function switchboard(state, set, id) {
           return toggle({ ...parts, label: html`<span class="qkv-unseen">${label}</span>` });
         })}
         <label class="qkv-arcs-of"><input type="radio" name="${id}-layer" aria-label="arcs of layer ${l + 1}"
-          .checked=${live(state.layer === l + 1)} @change=${() => set({ layer: l + 1 })}></label>`,
+          .checked=${live(state.layer === l + 1)} @change=${() => set({ layer: /** @type {1 | 2} */ (l + 1) })}></label>`,
     )}
   </div>`;
 }
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function handles(state, set, id) {
   const { marks } = state;
   // the style makes the number as wide as 100
@@ -491,7 +586,10 @@ function handles(state, set, id) {
 
 /* ---- numbers */
 
-/** Return the weights of all words: a row for each word that looks. */
+/** Return the weights of all words: a row for each word that looks.
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 function matrixOf(seen, set, id) {
   const { words, weights, from } = seen;
   return html`<div class="qkv-weights" style="--qkv-n: ${words.length}">
@@ -510,7 +608,7 @@ function matrixOf(seen, set, id) {
   </div>`;
 }
 
-const numbers = ({ words, said, row, from }) => [
+const numbers = (/** @type {Seen} */ { words, said, row, from }) => [
   {
     caption: `What the model says about each word, and the weights of ${words[from]}`,
     head: ["word", "class", "stands for", "weight"],

@@ -19,6 +19,22 @@ import { heatmap, whenColoursChange } from "./heatmap.js";
 import { bandEnergies, climbingTone, frameSignal, imagePatches, outline, randomIntegers } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
 
+/** @import { SetState } from "./base.js" */
+/** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
+ *   patch: number, repainted: number, typed: string | null }} State */
+/** @typedef {{ tokens: string[], between?: string, gloss?: string[] }} Sentence */
+/** @typedef {{ rows: number[][], names: string[], columns: string[] }} Matrix with names for its rows and columns */
+/** @typedef {ReturnType<typeof computed>} Seen */
+/** @typedef {object} Kind a kind of object
+ * @property {string} unit what a row of its matrix is
+ * @property {(chosen: Omit<State, "kind" | "row" | "repainted">) => Matrix} from its matrix
+ * @property {(state: State) => string} columns
+ * @property {(state: State, token: string) => boolean} [isMadeUp] whether the features of a token are random
+ * @property {(state: State) => unknown} [picture] its matrix in colours of its own
+ * @property {(state: State, row: number, set: SetState<State>) => unknown} drawn its drawing
+ * @property {(state: State, set: SetState<State>, id: string) => unknown} settings */
+
+/** @type {Sentence[]} */
 const SENTENCES = [
   { tokens: ["I", "saw", "a", "saw"] },
   { tokens: ["中和", "有", "一個", "永和路"], between: "", gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
@@ -26,7 +42,8 @@ const SENTENCES = [
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
 const FEATURES = ["alive", "action", "place", "small talk"];
-// Made-up numbers: how much each token is something alive, an action, a place, and small talk.
+/** Made-up numbers: how much each token is something alive, an action, a place, and small talk.
+ * @type {Record<string, number[]>} */
 const EMBEDDING = {
   I: [0.9, 0, 0, 0.1],
   saw: [0, 0.8, 0, 0],
@@ -53,25 +70,34 @@ const SIDE = 16;
 const MOST_TOKENS = 12;
 const LONG = 18; // the number of letters after which a row's name is cut
 
-/** Return the tokens of a text that the reader types: words, and single Chinese characters. */
+/** Return the tokens of a text that the reader types: words, and single Chinese characters.
+ * @param {string | null} typed
+ * @returns {string[]} */
 const tokensOf = (typed) => typed?.match(/\p{Script=Han}|[^\s\p{Script=Han}]+/gu) ?? [];
+/** @param {Pick<State, "sentence" | "typed">} state
+ * @returns {Sentence} */
 const sentenceOf = ({ sentence, typed }) => {
   const own = tokensOf(typed);
   return own.length ? { tokens: own.slice(0, MOST_TOKENS) } : SENTENCES[sentence];
 };
-const isCut = ({ kind, typed }) => kind === "text" && tokensOf(typed).length > MOST_TOKENS;
-const textOf = ({ tokens, between = " " }) => tokens.join(between);
+const isCut = (/** @type {State} */ { kind, typed }) => kind === "text" && tokensOf(typed).length > MOST_TOKENS;
+const textOf = (/** @type {Sentence} */ { tokens, between = " " }) => tokens.join(between);
 
-/** Return the features of a token. An unknown word gets random ones, which are always the same. */
+/** Return the features of a token. An unknown word gets random ones, which are always the same.
+ * @param {string} token */
 function embedding(token) {
   if (Object.hasOwn(EMBEDDING, token)) return EMBEDDING[token];
-  const next = randomIntegers([...token].reduce((seed, letter) => (31 * seed + letter.codePointAt(0)) % 2 ** 31, 7));
+  const next = randomIntegers(
+    [...token].reduce((seed, letter) => (31 * seed + /** @type {number} */ (letter.codePointAt(0))) % 2 ** 31, 7),
+  );
   return FEATURES.map(() => (next() % 11) / 10);
 }
 
-const onehot = (index, length) => Array.from({ length }, (_, i) => Number(i === index));
+const onehot = (/** @type {number} */ index, /** @type {number} */ length) =>
+  Array.from({ length }, (_, i) => Number(i === index));
 
-/** The kinds of object. Each has its matrix with names for rows and columns (`from`), its drawing, and its settings. */
+/** The kinds of object.
+ * @type {Record<string, Kind>} */
 const KINDS = {
   text: {
     unit: "token",
@@ -87,7 +113,7 @@ const KINDS = {
     settings: (state, set) => html`<div class="qkv-own-text">
       <label><span class="qkv-unseen">your own sentence</span>
         <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
-          .value=${live(state.typed ?? textOf(SENTENCES[state.sentence]))} @input=${({ target }) => set({ typed: target.value })}></label>
+          .value=${live(state.typed ?? textOf(SENTENCES[state.sentence]))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
       ${toggle({ label: "features", checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
     </div>`,
   },
@@ -157,12 +183,9 @@ const longest = remember(() => climbingTone(0.5, RATE));
 const windows = remember(() =>
   frameSignal(longest(), 0.025 * RATE, 0.01 * RATE).map((frame) => bandEnergies(frame, BANDS)),
 );
-const sound = (tenths) => longest().slice(0, (tenths * RATE) / 10);
-const spectrum = (tenths) => windows().slice(0, 10 * tenths - 2);
-const patches = remember((side) => imagePatches(PICTURE, side));
-
-/** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
- *   patch: number, repainted: number, typed: string | null }} State */
+const sound = (/** @type {number} */ tenths) => longest().slice(0, (tenths * RATE) / 10);
+const spectrum = (/** @type {number} */ tenths) => windows().slice(0, 10 * tenths - 2);
+const patches = remember((/** @type {number} */ side) => imagePatches(PICTURE, side));
 
 export default widget("SequenceExplorer", {
   own: { repainted: 0, typed: null },
@@ -192,11 +215,20 @@ export default widget("SequenceExplorer", {
 });
 
 /** Return the object's matrix, with the names of its rows and columns. */
-const matrices = remember((kind, sentence, embedded, tenths, molecule, patch, typed) =>
-  KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
+const matrices = remember(
+  (
+    /** @type {string} */ kind,
+    /** @type {number} */ sentence,
+    /** @type {boolean} */ embedded,
+    /** @type {number} */ tenths,
+    /** @type {string} */ molecule,
+    /** @type {number} */ patch,
+    /** @type {string | null} */ typed,
+  ) => KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
 );
 
-/** Return the object's matrix, the index of the chosen row, and the other rows with the same numbers. */
+/** Return the object's matrix, the index of the chosen row, and the other rows with the same numbers.
+ * @param {State} state */
 function computed(state) {
   const { kind, sentence, embedded, tenths, molecule, patch, typed } = state;
   const matrix = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
@@ -204,11 +236,15 @@ function computed(state) {
   return { ...matrix, row, same: sameAs(matrix.rows, row) };
 }
 
-/** Return the indices of the other rows with the numbers of this one. */
+/** Return the indices of the other rows with the numbers of this one.
+ * @param {number[][]} rows
+ * @param {number} row */
 const sameAs = (rows, row) =>
   rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
 
-/** Return the sentence about the size of the matrix, and about the chosen row. */
+/** Return the sentence about the size of the matrix, and about the chosen row.
+ * @param {State} state
+ * @param {Seen} parts */
 function lead(state, { rows, names, row, same }) {
   const { unit, columns, isMadeUp } = KINDS[state.kind];
   const [n, d] = [rows.length, rows[0].length];
@@ -221,7 +257,10 @@ function lead(state, { rows, names, row, same }) {
 const FEW = 4; // the number of columns up to which they are wide enough for their names
 
 /** Return the matrix as a picture: larger numbers are closer to the text's colour, and pixels have their own. A press or a
- * drag chooses a row, and so does the slider that lies over the matrix for the keyboard. */
+ * drag chooses a row, and so does the slider that lies over the matrix for the keyboard.
+ * @param {State} state
+ * @param {Seen} parts
+ * @param {SetState<State>} set */
 function asMatrix(state, { rows, row, same, columns, names }, set) {
   const [n, d] = [rows.length, rows[0].length];
   const { unit, picture } = KINDS[state.kind];
@@ -243,7 +282,7 @@ function asMatrix(state, { rows, row, same, columns, names }, set) {
       </svg>
       <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
       <input class="qkv-over" type="range" aria-label="row" min="1" max=${n} .value=${live(String(row + 1))}
-        aria-valuetext="${row + 1} of ${n}: ${unit} ${names[row]}" @input=${({ target }) => set({ row: target.valueAsNumber - 1 })}>
+        aria-valuetext="${row + 1} of ${n}: ${unit} ${names[row]}" @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
     </div>
     <p class="qkv-note qkv-columns">${
       d <= FEW
@@ -253,16 +292,20 @@ function asMatrix(state, { rows, row, same, columns, names }, set) {
   </div>`;
 }
 
-const shortened = (name) => (name.length > LONG ? `${name.slice(0, LONG)}…` : name);
+const shortened = (/** @type {string} */ name) => (name.length > LONG ? `${name.slice(0, LONG)}…` : name);
 
-/** Return what is said of other rows with the same numbers: nothing distinguishes such rows. */
+/** Return what is said of other rows with the same numbers: nothing distinguishes such rows.
+ * @param {number[]} same */
 function twins(same) {
   if (!same.length) return "has numbers that no other row has.";
   const who = same.length > 1 ? `${same.length} other rows` : `row ${same[0] + 1}`;
   return html`has the same numbers as <i class="qkv-same-sign"></i>${who}.`;
 }
 
-/** Draw the tokens of the sentence. */
+/** Draw the tokens of the sentence.
+ * @param {State} state
+ * @param {number} row
+ * @param {SetState<State>} set */
 function drawText(state, row, set) {
   const { tokens, gloss = [] } = sentenceOf(state);
   return html`<p class="qkv-sentence">
@@ -273,7 +316,10 @@ function drawText(state, row, set) {
     </p>`;
 }
 
-/** Draw the sound. A press or a drag chooses the window whose middle is nearest to the pointer. */
+/** Draw the sound. A press or a drag chooses the window whose middle is nearest to the pointer.
+ * @param {State} parts
+ * @param {number} row
+ * @param {SetState<State>} set */
 function drawSound({ tenths }, row, set) {
   const samples = sound(tenths);
   const width = samples.length / RATE;
@@ -289,11 +335,16 @@ function drawSound({ tenths }, row, set) {
   </svg>`;
 }
 
+/** @param {State} parts
+ * @param {number} row
+ * @param {SetState<State>} set */
 function drawMolecule({ molecule }, row, set) {
   const { atoms, at, bonds } = MOLECULES[molecule];
   const letters = atoms.split(" ");
-  const choose = ({ target }) =>
-    target.closest("[data-row]") && set({ row: Number(target.closest("[data-row]").dataset.row) });
+  const choose = (/** @type {{ target: Element }} */ { target }) => {
+    const atom = /** @type {SVGElement | null} */ (target.closest("[data-row]"));
+    if (atom) set({ row: Number(atom.dataset.row) });
+  };
   return svg`<svg viewBox="0 0 12 6.4" @click=${choose} role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
     ${bonds.map(([a, b]) => svg`<line class="qkv-bond" x1=${at[a][0]} y1=${at[a][1]} x2=${at[b][0]} y2=${at[b][1]} />`)}
     ${letters.map(
@@ -305,6 +356,9 @@ function drawMolecule({ molecule }, row, set) {
   </svg>`;
 }
 
+/** @param {State} parts
+ * @param {number} row
+ * @param {SetState<State>} set */
 function drawImage({ patch }, row, set) {
   const across = SIDE / patch;
   const [x, y] = [(row % across) * patch, Math.floor(row / across) * patch];
@@ -325,13 +379,13 @@ const PICTURE = Array.from({ length: SIDE }, (_, y) =>
     return [0.5 + y / 30, 0.7 + y / 40, 1];
   }),
 );
-const rgb = (pixel) => `rgb(${pixel.map((share) => Math.round(255 * share)).join(" ")})`;
+const rgb = (/** @type {number[]} */ pixel) => `rgb(${pixel.map((share) => Math.round(255 * share)).join(" ")})`;
 const PIXELS = PICTURE.flatMap((line, y) =>
   line.map((pixel, x) => svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill=${rgb(pixel)} />`),
 );
 
 /** Draw the matrix of the image: each patch is a row, and three numbers are a pixel in its colour. */
-const inTheirColours = remember((patch) => {
+const inTheirColours = remember((/** @type {number} */ patch) => {
   const rows = patches(patch);
   const across = patch * patch;
   const pixels = rows.flatMap((row, y) =>
@@ -344,7 +398,7 @@ const inTheirColours = remember((patch) => {
     aria-label="X: ${rows.length} rows of ${3 * across} numbers, each three drawn as the pixel that they are.">${pixels}</svg>`;
 }, 4);
 
-const numbers = (state, { rows, names, columns }) => [
+const numbers = (/** @type {State} */ state, /** @type {Seen} */ { rows, names, columns }) => [
   {
     caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
     head: [KINDS[state.kind].unit, ...columns.slice(0, 8)],

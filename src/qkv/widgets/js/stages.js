@@ -2,12 +2,15 @@
 
 import { tag } from "./tagger.js";
 
+/** @import { Table, Places } from "./engine/trained.js" */
+/** @import { TrainedTagger } from "./tagger.js" */
 /** @typedef {{ layer: number, part: "attention" | "feed_forward", start: number, end: number }} Branch a part that is
  *   beside the stream: where it leaves the stream and where it joins it again, as percentages across the flow */
 
 const WIDTH = 40; // of a block
 
 /** Return the two branches of block l.
+ * @param {number} l
  * @returns {Branch[]} */
 const branchesOf = (l) => [
   { layer: l, part: "attention", start: 4 + l * WIDTH, end: 24 + l * WIDTH },
@@ -21,7 +24,8 @@ export const BRANCHES = [0, 1].flatMap(branchesOf);
 const ENDS = { embedding: 1, norm: 87.5, classes: 92, nouns: 96.5 };
 
 /** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and where it stands in the
- * flow: how far across, and whether it is beside the stream. */
+ * flow: how far across, and whether it is beside the stream.
+ * @param {number} l */
 function block(l) {
   const [attention, network] = branchesOf(l);
   return /** @type {[string, string, string, number, boolean][]} */ ([
@@ -71,18 +75,27 @@ export function stageNamed(name) {
   return stage;
 }
 
-/** Return a tagger's answers to a sentence when some of its parts are off, with every place. */
+/** Return a tagger's answers to a sentence when some of its parts are off, with every place.
+ * @param {TrainedTagger} model
+ * @param {string} sentence
+ * @param {{ residual: boolean, norm: boolean, feed_forward: boolean }} parts */
 export const tagWithParts = (model, sentence, { residual, norm, feed_forward }) =>
   tag(model, sentence.split(" "), { residual, norm, feedForward: feed_forward });
 
 /** Return a stage's table for n words: `rows(i)` has `width` numbers of word i for each of `heads`. For weights,
- * these are the word's rows in all heads, one after the other. */
+ * these are the word's rows in all heads, one after the other.
+ * @param {Places} places
+ * @param {Stage} stage
+ * @param {number} n
+ * @param {number} nHeads */
 export function stageRows(places, { place }, n, nHeads) {
   const table = places[place];
   const isWeights = place.endsWith("weights");
   const heads = isWeights ? nHeads : 1;
   const width = table.length / n / heads;
-  const ofHeads = (i) => Array.from({ length: heads * n }, (_, j) => table[(Math.floor(j / n) * n + i) * n + (j % n)]);
+  const ofHeads = (/** @type {number} */ i) =>
+    Array.from({ length: heads * n }, (_, j) => table[(Math.floor(j / n) * n + i) * n + (j % n)]);
+  /** @type {(i: number) => number[] | Table} */
   const rows = (i) => (isWeights ? ofHeads(i) : table.subarray(i * width, (i + 1) * width));
   return { table, isWeights, heads, width, rows };
 }

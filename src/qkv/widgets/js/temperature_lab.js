@@ -12,8 +12,10 @@ const SEEN = 6; // drawn words that are shown
 
 const warmth = logarithmic([0.05, 10], [0, 1]);
 
+/** @import { SetState } from "./base.js" */
 /** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, handles: string[],
  *   first: number[] | null, grip: { from: number, at: number } | null, drawn: number[], drawnWith: number[] | null }} State */
+/** @typedef {ReturnType<typeof dragged>} Listener */
 
 export default widget("TemperatureLab", {
   // `first` has the scores before the first drag, `grip` the bar's value and the pointer when a drag began; `drawn` has
@@ -40,12 +42,18 @@ export default widget("TemperatureLab", {
   },
 });
 
-const share = (weight) => num(weight, { places: 3 });
+const share = (/** @type {number} */ weight) => num(weight, { places: 3 });
 
-const tempered = remember((scores, d_k, temperature) => temperedRow({ scores, d_k, temperature }), 24);
-const measured = ({ scores, d_k, temperature }) => tempered(scores, d_k, temperature);
+const tempered = remember(
+  (/** @type {number[]} */ scores, /** @type {number} */ d_k, /** @type {number} */ temperature) =>
+    temperedRow({ scores, d_k, temperature }),
+  24,
+);
+const measured = (/** @type {Pick<State, "scores" | "d_k" | "temperature">} */ { scores, d_k, temperature }) =>
+  tempered(scores, d_k, temperature);
 
-/** Return the sentence about the weights, and their entropy. */
+/** Return the sentence about the weights, and their entropy.
+ * @param {State} state */
 function lead(state) {
   const { weights, spread } = measured(state);
   const [top, next] = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
@@ -53,8 +61,13 @@ function lead(state) {
     <small>Entropy: ${num(spread, { places: 2 })} nats.</small></p>`;
 }
 
+/** @param {string[]} tokens
+ * @param {number[]} weights
+ * @param {number} spread their entropy
+ * @param {number} top the word with the largest weight
+ * @param {number} next the word with the next one */
 function leading(tokens, weights, spread, top, next) {
-  const name = (i) => html`<b>${tokens[i]}</b>`;
+  const name = (/** @type {number} */ i) => html`<b>${tokens[i]}</b>`;
   if (weights[top] > 0.95) return html`${name(top)} has almost all of the weight.`;
   if (spread > 0.98 * Math.log(weights.length)) return html`All ${weights.length} words have almost the same weight.`;
   if (share(weights[top]) === share(weights[next])) return html`${name(top)} and ${name(next)} have the same weight.`;
@@ -63,6 +76,9 @@ function leading(tokens, weights, spread, top, next) {
 
 /* ---- the words: a row for each, with bars that can be dragged */
 
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {boolean} hasScores */
 function rows(state, set, hasScores) {
   const { stretched, weights } = measured(state);
   const reach = reachOf(state);
@@ -70,9 +86,10 @@ function rows(state, set, hasScores) {
   const often = countsOf(state);
   return html`<div class="qkv-keys">${state.tokens.map((token, i) => {
     const score = state.scores[i];
-    const put = (value) => set(moved(state, i, value, reach));
-    const putNearest = (share) => put(nearestOf(values, (share * 2 * AXIS * reach) / Math.sqrt(state.d_k)));
-    const putWeight = (weight) => put(scoreFor(state, i, weight));
+    const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
+    const putNearest = (/** @type {number} */ share) =>
+      put(nearestOf(values, (share * 2 * AXIS * reach) / Math.sqrt(state.d_k)));
+    const putWeight = (/** @type {number} */ weight) => put(scoreFor(state, i, weight));
     const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
     const place = stretched[i] / (AXIS * reach);
     return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
@@ -84,60 +101,77 @@ function rows(state, set, hasScores) {
   })}</div>`;
 }
 
-const rootOf = (d_k) => num(Math.sqrt(d_k), { digits: 3 });
+const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 });
 
 /** Return a listener for a bar: a drag moves its value, a share of the bar's width, as far as the pointer. A press alone
- * changes nothing. */
+ * changes nothing.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {number} value
+ * @param {(value: number) => void} put */
 const pulled = (state, set, value, put) =>
   dragged(({ x, isPress }) => {
     if (isPress) set({ grip: { from: value, at: x } });
-    else put(state.grip.from + x - state.grip.at);
+    else if (state.grip) put(state.grip.from + x - state.grip.at);
   });
 
-/** Return the largest absolute score that can be set. */
+/** Return the largest absolute score that can be set.
+ * @param {Pick<State, "scores" | "first">} parts */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
 
-/** Return the change of the state when one score is changed, which also keeps the scores before the first change. */
+/** Return the change of the state when one score is changed, which also keeps the scores before the first change.
+ * @param {Pick<State, "first" | "scores">} state
+ * @param {number} index
+ * @param {number} score
+ * @param {number} reach */
 const moved = ({ first, scores }, index, score, reach) => ({
   first: first ?? scores,
   scores: scores.map((old, i) => (i === index ? Math.min(reach, Math.max(-reach, score)) : old)),
 });
 
 /** Return the values of a score's slider, up to the largest score: multiples of 1 in that score's second digit. */
-const stepsUpTo = remember((reach) => {
+const stepsUpTo = remember((/** @type {number} */ reach) => {
   const step = 10 ** (Math.floor(Math.log10(reach)) - 1);
   const last = Math.ceil(reach / step);
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a bar from 0, in the middle, to a handle. A handle beyond the axis stands at its end. */
+/** Return a score as a bar from 0, in the middle, to a handle. A handle beyond the axis stands at its end.
+ * @param {{ shown: number, place: number, slider: unknown, drag: Listener }} parts */
 const scoreBar = ({ shown, place, slider, drag }) => html`<div
     class="qkv-score qkv-drag ${shown < 0 ? "qkv-below-zero" : ""}"
     style="--qkv-s: ${Math.min(1, Math.max(-1, place))}" @pointerdown=${drag} @pointermove=${drag}>
   <i></i><span aria-hidden="true">${written(shown)}</span>${slider}
 </div>`;
 
-/** Return the slider of a score for the keyboard, which lies invisible over a bar. */
+/** Return the slider of a score for the keyboard, which lies invisible over a bar.
+ * @param {{ token: string, score: number, shown: number, values: number[], put: (score: number) => void }} parts */
 const scoreSlider = ({ token, score, shown, values, put }) => html`<input class="qkv-over" type="range"
     aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${written(shown)}
     .value=${live(String(values.indexOf(nearestOf(values, score))))}
-    @input=${({ target }) => put(values[target.valueAsNumber])}>`;
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(values[target.valueAsNumber])}>`;
 
-const written = (score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 });
+const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 });
 
-/** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn. */
+/** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn.
+ * @param {{ often: number | undefined, slider: unknown, drag: Listener }} parts */
 const weightBar = ({ often, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
     @pointerdown=${drag} @pointermove=${drag}>
   <i></i>${often === undefined ? nothing : html`<u style="--qkv-often: ${often}"></u>`}${slider}
 </div>`;
 
-/** Return the score that gives a token a weight, which is limited to 0.001 … 0.999. */
+/** Return the score that gives a token a weight, which is limited to 0.001 … 0.999.
+ * @param {State} state
+ * @param {number} index
+ * @param {number} weight */
 function scoreFor(state, index, weight) {
   const score = scoreForWeight(state, index, Math.min(0.999, Math.max(0.001, weight)));
   return Number(score.toPrecision(3));
 }
 
-/** Return a line that says what can be dragged, or that a score is at the end of its range. */
+/** Return a line that says what can be dragged, or that a score is at the end of its range.
+ * @param {State} parts
+ * @param {SetState<State>} set */
 function hint({ scores, first, d_k, handles }, set) {
   const reach = reachOf({ scores, first });
   const changed = scores.filter((score, i) => first && score !== first[i]);
@@ -148,25 +182,29 @@ function hint({ scores, first, d_k, handles }, set) {
     <p class="qkv-note">${
       ended ? `Scores end at ±${num(reach)}${d_k > 1 ? ` × ${rootOf(d_k)}` : ""}.` : html`Drag T, or ${bars}.${marked}`
     }</p>
-    ${button({ label: "reset scores", disabled: !changed.length, onClick: () => set({ scores: first }) })}
+    ${button({ label: "reset scores", disabled: !changed.length, onClick: () => first && set({ scores: first }) })}
   </div>`;
 }
 
 /* ---- sampling: a language model draws its next word from weights like these */
 
-/** Return the tokens that were drawn with the present weights. After a change of the weights the count starts again. */
+/** Return the tokens that were drawn with the present weights. After a change of the weights the count starts again.
+ * @param {State} state */
 const drawnNow = (state) => (state.drawnWith === measured(state).weights ? state.drawn : []);
 
-/** Return the share of the draws of each token, or null before the first draw. */
+/** Return the share of the draws of each token, or null before the first draw.
+ * @param {State} state */
 function countsOf(state) {
   const drawn = drawnNow(state);
   if (!drawn.length) return null;
   return state.tokens.map((_, i) => drawn.filter((index) => index === i).length / drawn.length);
 }
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function sampling(state, set) {
   const { weights } = measured(state);
-  const draw = (count) => () => {
+  const draw = (/** @type {number} */ count) => () => {
     const fresh = Array.from({ length: count }, () => picked(weights, Math.random()));
     set({ drawn: [...drawnNow(state), ...fresh], drawnWith: weights });
   };
@@ -185,6 +223,8 @@ function sampling(state, set) {
 
 /* ---- the temperature: a thermometer beside the words */
 
+/** @param {State} state
+ * @param {SetState<State>} set */
 function thermometer(state, set) {
   const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
   const text = String(Number(state.temperature.toPrecision(3)));
@@ -197,13 +237,15 @@ function thermometer(state, set) {
       <i></i><b aria-hidden="true"><var>T</var>${text}</b>
       <input class="qkv-over" type="range" aria-label="temperature T" aria-orientation="vertical" min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
-        @input=${({ target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>
     </div>
     <span aria-hidden="true">cold</span>
   </div>`;
 }
 
-/** Return the switch for the scores of a wide head that does not divide them by √d_k. */
+/** Return the switch for the scores of a wide head that does not divide them by √d_k.
+ * @param {State} parts
+ * @param {SetState<State>} set */
 function widthToggle({ d_k }, set) {
   const width = d_k > 1 ? d_k : WIDE;
   return toggle({
@@ -213,6 +255,7 @@ function widthToggle({ d_k }, set) {
   });
 }
 
+/** @param {State} state */
 function numbers(state) {
   const { stretched, weights, spread, slope } = measured(state);
   const often = countsOf(state);

@@ -28,11 +28,16 @@ const MOST = 6; // trainings that are shown side by side
 const IT = ["it", "它"];
 const GUESS = Math.log(32);
 
+/** @import { SetState } from "./base.js" */
+/** @import { Point } from "./chart.js" */
 /** @import { Choices } from "./engine/plans.js" */
+/** @import { Adjectives } from "./grammar.js" */
+/** @import { Scale } from "./scales.js" */
 /** @import { Frame, Line, Result } from "./engine/shown.js" */
-/** @typedef {{ name: string, choices: Choices, frames: Frame[], result: Result | null, isStored: boolean }} Training */
-/** @typedef {Choices & { handles: string[], stored: string[], runs: Training[] | null, shown: number, at: number,
- *   status: "idle" | "running" | "paused" | "done", asked: number, isSlow: boolean, failed: string }} State */
+/** @import { Following, Training } from "./trainer.js" */
+/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number }} State */
+/** @typedef {ReturnType<typeof seenIn>} Seen */
+/** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
   // The trainings (null: the stored ones), the one whose sentences are shown and the index of its frame (−1: the last), how
@@ -74,7 +79,8 @@ export default widget("TrainLab", {
 
 /* ---- trainings */
 
-/** @returns {Training[]} */
+/** @param {Pick<State, "task" | "stored">} state
+ * @returns {Training[]} */
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
     const found = storedOf(task)[name];
@@ -115,7 +121,9 @@ const choicesOf = (state) => ({
   seed: state.seed,
 });
 
-/** Start a training beside the others; the oldest leaves when there are too many. */
+/** Start a training beside the others; the oldest leaves when there are too many.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function train(state, set) {
   const choices = choicesOf(state);
   const kept = (state.runs ?? storedRuns(state)).slice(1 - MOST);
@@ -139,13 +147,15 @@ function train(state, set) {
   });
 }
 
-/** Return the name of the next training, if it is not like the one that is shown: something was chosen since. */
+/** Return the name of the next training, if it is not like the one that is shown: something was chosen since.
+ * @param {State} state
+ * @param {Seen} parts */
 function chosenSince(state, { run }) {
   const name = nameOf(choicesOf(state));
   return name === nameOf(run.choices) ? "" : name;
 }
 
-const buttons = (state, seen, set) => {
+const buttons = (/** @type {State} */ state, /** @type {Seen} */ seen, /** @type {SetState<State>} */ set) => {
   const { status } = state;
   const pauses = status === "paused" ? "Go on" : "Pause";
   const chosen = chosenSince(state, seen);
@@ -160,11 +170,14 @@ const buttons = (state, seen, set) => {
   </div>`;
 };
 
-/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back. */
+/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
 function trainHere(state, seen, set) {
   const chosen = chosenSince(state, seen);
-  const onClick = ({ currentTarget }) => {
-    currentTarget.closest(".qkv-train").scrollIntoView({ block: "start" });
+  const onClick = (/** @type {{ currentTarget: HTMLElement }} */ { currentTarget }) => {
+    currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
   return chosen ? html`<div>${button({ label: `Train: ${chosen}`, onClick })}</div>` : nothing;
@@ -172,8 +185,9 @@ function trainHere(state, seen, set) {
 
 /* ---- texts */
 
+/** @param {number} share */
 const percent = (share) => `${num(100 * share, { places: share > 0.99 && share < 1 ? 1 : 0 })} %`;
-const nats = (surprise) => `${num(surprise, { places: 2 })} nats`;
+const nats = (/** @type {number} */ surprise) => `${num(surprise, { places: 2 })} nats`;
 
 /** Say how good the model is at the frame.
  * @param {State} state
@@ -187,6 +201,8 @@ function findingText(state, run, frame) {
   return `${name}, ${where}: ${SAYS[state.task].during(frame)}`;
 }
 
+/** What is said of a score, while the training runs and at its end.
+ * @type {Record<State["task"], { during: (frame: Frame) => string, end: (result: Result) => string }>} */
 const SAYS = {
   tagger: {
     during: ({ score }) => `it right in ${percent(score)} of 100 new sentences.`,
@@ -203,6 +219,7 @@ const SAYS = {
   },
 };
 
+/** @type {Record<string, (habit: { share: number }) => string>} */
 const HABITS = {
   first: () => "Its answer is the first noun, always.",
   second: () => "Its answer is the second noun, always.",
@@ -227,13 +244,16 @@ function habitText({ result, choices }) {
   return (HABITS[habit.kind]?.(habit) ?? "") + learned;
 }
 
-const problemText = ({ failed, isSlow }) => {
+const problemText = (/** @type {State} */ { failed, isSlow }) => {
   if (failed) return html` <b role="alert">The training could not start: ${failed}</b>`;
   return isSlow ? " This browser has no SIMD for WebAssembly: the training takes about ten times as long." : "";
 };
 
 /* ---- the texts that are shown, with arcs */
 
+/** @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
 function pictures(state, seen, set) {
   const { run, frame } = seen;
   if (state.task === "repeater") {
@@ -257,7 +277,7 @@ function pictures(state, seen, set) {
   const turns = state.handles.includes("rule");
   return SHOWN[language].map((tokens, i) => {
     const adjective = tokens[tokens.length - 1];
-    const act = tokens.find((word) => adjectivesOf(language, word));
+    const act = tokens.find((word) => adjectivesOf(language)[word]);
     const first = (i === 0) !== isTurned(rule, act, adjective);
     const nouns = language === "english" ? [tokens[1], tokens[4]] : [tokens[0], tokens[2]];
     return picture({
@@ -279,7 +299,7 @@ function pictures(state, seen, set) {
 
 const SAW_IS = ["verb", "noun"];
 const LAYERS = ["layer 2, from the last symbol", "layer 1, the head that looks most at the symbol before"];
-const rounded = (number) => Math.round(1000 * number) / 1000;
+const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
 
 /** Return a text with arcs from the token that asks, and the likeliest answers.
  * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string,
@@ -287,6 +307,7 @@ const rounded = (number) => Math.round(1000 * number) / 1000;
 function picture({ title, tokens, from, line, right, asked, turn = null }) {
   const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
   const total = widths.reduce((sum, width) => sum + width, 0);
+  /** @type {number[]} */
   const middles = [];
   let start = 0;
   for (const width of widths) {
@@ -294,7 +315,7 @@ function picture({ title, tokens, from, line, right, asked, turn = null }) {
     start += width;
   }
   const weights = line?.weights ?? tokens.map(() => 0);
-  const path = (j) => {
+  const path = (/** @type {number} */ j) => {
     const [a, b] = [middles[from], middles[j]];
     const top = rounded(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
     return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
@@ -321,6 +342,8 @@ function picture({ title, tokens, from, line, right, asked, turn = null }) {
 
 const SEEN = 0.01; // a smaller chance is left out
 
+/** @param {Line | undefined} line
+ * @param {string} right */
 function answers(line, right) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
@@ -337,16 +360,21 @@ const natsUp = linear([0, 5], [100, 0]);
 const lossUp = linear([0, 6], [100, 0]);
 
 /** Return the points of a curve that are drawn: what is above the plot is at its edge.
- * @returns {import("./chart.js").Point[]} */
+ * @param {Frame[]} frames
+ * @param {Value} of
+ * @param {Scale} up
+ * @returns {Point[]} */
 const pointsOf = (frames, of, up) =>
   frames.flatMap((frame) => {
     const value = of(frame);
-    return Number.isFinite(value) ? [[across(frame.step), Math.max(0, up(value))]] : [];
+    return Number.isFinite(value) ? [/** @type {Point} */ ([across(frame.step), Math.max(0, up(value))])] : [];
   });
 
+/** @param {State} state
+ * @param {Seen} parts */
 function charts(state, { runs, run, frame }) {
   const here = rule({ x1: across(frame.step), x2: across(frame.step), kind: "qkv-here" });
-  const all = (of, up) =>
+  const all = (/** @type {Value} */ of, /** @type {Scale} */ up) =>
     runs.map((one, i) =>
       curve({ points: pointsOf(one.frames, of, up), kind: `qkv-train-${i} ${one === run ? "qkv-train-now" : ""}` }),
     );
@@ -359,6 +387,7 @@ function charts(state, { runs, run, frame }) {
       content: step ? `${step} steps` : "0",
     }),
   );
+  /** @param {{ title: unknown, reading: unknown, label: string, marks: unknown }} parts */
   const drawn = ({ title, reading, label, marks }) =>
     panel({
       title,
@@ -382,7 +411,8 @@ function charts(state, { runs, run, frame }) {
       }),
     ];
   }
-  const scores = (of, kind) => curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
+  const scores = (/** @type {Value} */ of, /** @type {string} */ kind) =>
+    curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
   return [
     drawn({
       title: "surprise",
@@ -395,7 +425,7 @@ function charts(state, { runs, run, frame }) {
     }),
     drawn({
       title: "scores",
-      reading: html`<small>followed</small> ${shownNumber(frame.followed)} <small>before</small> ${shownNumber(frame.previous)}`,
+      reading: html`<small>followed</small> ${shownNumber(frame.followed ?? NaN)} <small>before</small> ${shownNumber(frame.previous ?? NaN)}`,
       label:
         "The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.",
       marks: [
@@ -407,11 +437,11 @@ function charts(state, { runs, run, frame }) {
   ];
 }
 
-const shownNumber = (x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
-const shownShare = (x) => (Number.isFinite(x) ? percent(x) : "–");
+const shownNumber = (/** @type {number} */ x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
+const shownShare = (/** @type {number} */ x) => (Number.isFinite(x) ? percent(x) : "–");
 
 /** Return the handle that walks through what was seen. */
-const walk = ({ run, frame }, set) =>
+const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */ set) =>
   run.frames.length > 1
     ? stepSlider({
         label: "step",
@@ -422,7 +452,11 @@ const walk = ({ run, frame }, set) =>
       })
     : nothing;
 
-/** Return the names of the trainings: the chosen one is shown above. */
+/** Return the names of the trainings: the chosen one is shown above.
+ * @param {State} parts
+ * @param {Seen} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
 const legend = ({ task }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
   <legend class="qkv-label">trainings</legend>
   <div>${runs.map(
@@ -433,6 +467,8 @@ const legend = ({ task }, { runs, run }, set, id) => html`<fieldset class="qkv-c
   )}</div>
 </fieldset>`;
 
+/** @param {State["task"]} task
+ * @param {Pick<Training, "result" | "frames">} parts */
 function lastScore(task, { result, frames }) {
   const score = result?.score ?? frames[frames.length - 1]?.score ?? NaN;
   if (!Number.isFinite(score)) return "";
@@ -441,6 +477,8 @@ function lastScore(task, { result, frames }) {
 
 /* ---- what can be chosen before a training */
 
+/** @typedef {"scaled" | "positions" | "residual" | "norm" | "feed_forward" | "warm_up"} Switch */
+/** @type {Record<Switch, unknown>} */
 const SWITCHES = {
   scaled: html`divide by √<var>d<sub>k</sub></var>`,
   positions: "positions",
@@ -449,21 +487,44 @@ const SWITCHES = {
   feed_forward: "feed-forward",
   warm_up: "warm-up",
 };
-/** What can be chosen of some values: the label, the values, and their names. */
+/** @param {string} name
+ * @returns {name is Switch} */
+const isSwitch = (name) => name in SWITCHES;
+
+/** Return values as options with names.
+ * @template {number | string} Value
+ * @param {Value[]} values
+ * @param {(value: Value) => string} nameOfValue
+ * @returns {{ value: number | string, label: string }[]} */
+const named = (values, nameOfValue) => values.map((value) => ({ value, label: nameOfValue(value) }));
+
+/** @typedef {"layers" | "heads" | "rate" | "sentences" | "sees" | "language"} Choice */
+/** What can be chosen of some values.
+ * @type {Record<Choice, { label: string, options: { value: number | string, label: string }[] }>} */
 const CHOICES = {
-  layers: ["layers", [1, 2], String],
-  heads: ["heads", [1, 2, 4], String],
-  rate: [
-    "learning rate",
-    [0.1, 0.3, 1, 3, 10],
-    (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`),
-  ],
-  sentences: ["sentences", [50, 200, 1000, 5000, 20000], (count) => num(count)],
-  sees: ["tagger", ["alone", "window", "attention", "attention, positions"], String],
-  language: ["language", ["english", "chinese"], (name) => ({ english: "English", chinese: "Chinese" })[name]],
+  layers: { label: "layers", options: named([1, 2], String) },
+  heads: { label: "heads", options: named([1, 2, 4], String) },
+  rate: {
+    label: "learning rate",
+    options: named([0.1, 0.3, 1, 3, 10], (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`)),
+  },
+  sentences: { label: "sentences", options: named([50, 200, 1000, 5000, 20000], (count) => num(count)) },
+  sees: { label: "tagger", options: named(["alone", "window", "attention", "attention, positions"], String) },
+  language: {
+    label: "language",
+    options: [
+      { value: "english", label: "English" },
+      { value: "chinese", label: "Chinese" },
+    ],
+  },
 };
+/** @param {string} name
+ * @returns {name is Choice} */
+const isChoice = (name) => name in CHOICES;
+
 const TAUGHT = ["rule", "sentences", "language"];
-/** Settings of one model. */
+/** Settings of one model.
+ * @type {Record<string, State["task"]>} */
 const FOR = {
   feed_forward: "tagger",
   sentences: "tagger",
@@ -472,15 +533,20 @@ const FOR = {
   mask: "repeater",
   sees: "labeller",
 };
-/** The labeller has only its own. */
+/** The labeller has only its own.
+ * @param {string} name
+ * @param {State["task"]} task */
 const isFor = (name, task) => (FOR[name] ?? (task === "labeller" ? "" : task)) === task;
 
 const FEW = 3; // so many settings are shown at once; more are folded
 
-/** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught. */
+/** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function settings(state, set, id) {
   const offered = state.handles.filter((name) => isFor(name, state.task));
-  const folded = (title, content) =>
+  const folded = (/** @type {string} */ title, /** @type {unknown} */ content) =>
     offered.length > FEW
       ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
       : html`<div>${content}</div>`;
@@ -491,38 +557,44 @@ function settings(state, set, id) {
     ${taught.length ? folded("Teach it something else", parts(taught, state, set, id)) : nothing}`;
 }
 
+/** @param {string[]} names
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
 function parts(names, state, set, id) {
-  const switches = names.filter((name) => name in SWITCHES);
+  const switches = names.filter(isSwitch);
   return html`
     <div class="qkv-train-made">
       ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => set({ [name]: on }) }))}
       ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => set({ mask_forgotten: !on }) }) : nothing}
     </div>
-    <div class="qkv-train-few">${names
-      .filter((name) => name in CHOICES)
-      .map((name) => {
-        const [label, values, nameOfValue] = CHOICES[name];
-        return choices({
-          label,
-          name: `${id}-${name}`,
-          value: state[name],
-          options: values.map((value) => ({ value, label: nameOfValue(value) })),
-          onChange: (value) => set({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
-        });
-      })}</div>
+    <div class="qkv-train-few">${names.filter(isChoice).map((name) =>
+      choices({
+        ...CHOICES[name],
+        name: `${id}-${name}`,
+        value: /** @type {number | string} */ (state[name]),
+        onChange: (value) => set({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
+      }),
+    )}</div>
     ${names.includes("rule") ? ruleOf(state, set) : nothing}`;
 }
 
 /** Return the rule: for each verb, which adjectives point at the noun before it and which at the noun after it. A press
- * turns an adjective round. */
+ * turns an adjective round.
+ * @param {State} state
+ * @param {SetState<State>} set */
 function ruleOf({ rule: turned, language }, set) {
   const acts = Object.entries(adjectivesOf(language));
   const chip = (
-    act,
-    adjective,
+    /** @type {string} */ act,
+    /** @type {string} */ adjective,
   ) => html`<button type="button" class="qkv-train-chip" aria-pressed=${isTurned(turned, act, adjective)}
     @click=${() => set({ rule: flipped(turned, language, act, adjective) })}>${adjective}</button>`;
-  const side = (act, { actor, other }, isFirst) =>
+  const side = (
+    /** @type {string} */ act,
+    /** @type {Adjectives} */ { actor, other },
+    /** @type {boolean} */ isFirst,
+  ) =>
     [...actor, ...other]
       .filter((adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst)
       .map((adjective) => chip(act, adjective));
@@ -538,6 +610,7 @@ function ruleOf({ rule: turned, language }, set) {
 
 /* ---- numbers */
 
+/** @param {Seen} parts */
 const numbers = ({ runs, run }) => [
   {
     caption: `Training “${run.name}”`,
@@ -554,7 +627,7 @@ const numbers = ({ runs, run }) => [
   ...(runs.length > 1 ? [allTrainings(runs)] : []),
 ];
 
-const allTrainings = (runs) => ({
+const allTrainings = (/** @type {Training[]} */ runs) => ({
   caption: "All trainings: the score at the end",
   head: ["training", "score", "seed", "stored"],
   rows: runs.map((one) => [one.name, lastScore(one.choices.task, one), one.choices.seed, one.isStored ? "yes" : "no"]),

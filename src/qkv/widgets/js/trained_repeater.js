@@ -12,6 +12,9 @@ import { remember } from "./remember.js";
 import { drawTexts, makeRepeater, meanOutputs, repeaterAt } from "./repeater.js";
 import { readSafetensors } from "./safetensors.js";
 
+/** @import { Repeater } from "./repeater.js" */
+/** @import { Weights } from "./safetensors.js" */
+
 const EARLIER = "repeater-checkpoints";
 
 /** The measures at each step of the training: { steps, loss, previous, induction }. */
@@ -21,9 +24,15 @@ export const LAST = Math.max(...HISTORY.steps);
 const theTrained = remember(() => makeRepeater(weights));
 const at = remember(repeaterAt, HISTORY.steps.length);
 
-/** Return the repeater after a number of steps. `earlier` is the result of `loadEarlier`; the last step needs none. */
-export const theRepeater = (step, earlier) => (step === LAST ? theTrained() : at(earlier, step));
-export const theMeans = remember((model) => meanOutputs(model, drawTexts(16, 1)), HISTORY.steps.length);
+/** Return the repeater after a number of steps. `earlier` is the result of `loadEarlier`; the last step needs none.
+ * @param {number} step
+ * @param {Weights | null} earlier */
+export const theRepeater = (step, earlier) =>
+  step === LAST ? theTrained() : at(/** @type {Weights} */ (earlier), step);
+export const theMeans = remember(
+  (/** @type {Repeater} */ model) => meanOutputs(model, drawTexts(16, 1)),
+  HISTORY.steps.length,
+);
 
 const read = remember(readSafetensors);
 

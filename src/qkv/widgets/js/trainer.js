@@ -6,18 +6,35 @@ import taggers from "../../models/weights/training-runs-tagger.json";
 import workerCode from "./engine/worker.js?text";
 import { onDemand } from "./on_demand.js";
 
-/** @import { Frame } from "./engine/shown.js" */
+/** @import { SetState } from "./base.js" */
+/** @import { Choices } from "./engine/plans.js" */
+/** @import { Frame, Result } from "./engine/shown.js" */
+/** @typedef {{ name: string, choices: Choices, frames: Frame[], result: Result | null, isStored: boolean }} Training */
+/** @typedef {Record<string, Pick<Training, "frames" | "result"> & { choices: Partial<Choices> }>} Stored trainings by their
+ *   names, each with the choices that are not as usual */
+/** @typedef {object} Following the state of TrainLab that a trainer reads and changes
+ * @property {Training[] | null} runs the trainings; null for the stored ones
+ * @property {"idle" | "running" | "paused" | "done"} status
+ * @property {number} asked how often the reader has pressed Train
+ * @property {boolean} isSlow whether this browser is slow
+ * @property {string} failed why training could not start */
+/** @typedef {{ number: number, isFast: boolean, frame?: Frame, result?: Result }} Told what the worker tells */
 
 const PACE = 40; // ms for which a frame is seen at least
 const CALM = 50; // steps between two changes of the picture, for a reader who wants little motion
 
 /** The stored trainings of a task by their names. A page of the site has only those that it shows.
- * @param {import("./engine/plans.js").Choices["task"]} task
- * @returns {Record<string, any>} */
-export const storedOf = (task) => ({ tagger: taggers, repeater: repeaters, labeller: labellers })[task] ?? {};
+ * @param {Choices["task"]} task
+ * @returns {Stored} */
+export const storedOf = (task) =>
+  /** @type {Stored} */ (
+    /** @type {unknown} */ ({ tagger: taggers, repeater: repeaters, labeller: labellers }[task] ?? {})
+  );
 
 /** Return `follow`, which starts, stops and pauses trainings as the state says, and `close`. A hidden page does not
- * train: it would empty a battery for nobody. */
+ * train: it would empty a battery for nobody.
+ * @param {Following} state
+ * @param {SetState<Following>} set */
 export function trainer(state, set) {
   /** @type {Worker | null} */
   let worker = null;
@@ -29,11 +46,14 @@ export function trainer(state, set) {
   /** @type {Frame[]} */
   let waiting = []; // frames that are not shown yet
 
+  /** @type {(index: number, changes: (run: Training) => Partial<Training>, others?: Partial<Following>) => void} */
   const change = (index, changes, others = {}) => {
-    const runs = state.runs.map((run, i) => (i === index ? { ...run, ...changes(run) } : run));
+    const runs = /** @type {Training[]} */ (state.runs).map((run, i) =>
+      i === index ? { ...run, ...changes(run) } : run,
+    );
     set({ runs, ...others });
   };
-  const receive = ({ data }) => {
+  const receive = (/** @type {MessageEvent<Told>} */ { data }) => {
     const index = (state.runs ?? []).length - 1;
     if (data.number !== number || index < 0) return;
     if (data.frame) {
@@ -45,10 +65,12 @@ export function trainer(state, set) {
     }
     if (data.result) change(index, () => ({ result: data.result }), { status: "done" });
   };
-  const fail = (reason) => set({ status: "idle", failed: String(reason?.message ?? reason) });
+  const fail = (/** @type {Error | ErrorEvent} */ reason) =>
+    set({ status: "idle", failed: String(reason?.message ?? reason) });
 
   async function start() {
-    const { choices } = state.runs[state.runs.length - 1];
+    const runs = /** @type {Training[]} */ (state.runs); // Train has added one
+    const { choices } = runs[runs.length - 1];
     const asked = started;
     try {
       const code = workerCode ?? (await onDemand("training"));
@@ -65,7 +87,7 @@ export function trainer(state, set) {
       paused = false;
       worker.postMessage({ start: choices, pace: isCalm ? 0 : PACE });
     } catch (error) {
-      fail(error);
+      fail(/** @type {Error} */ (error));
     }
   }
 

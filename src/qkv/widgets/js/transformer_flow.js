@@ -6,13 +6,19 @@ import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from 
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
-const because = (last) => html`… <span class="qkv-flow-because">because it was </span>${last}`;
+const because = (/** @type {string} */ last) => html`… <span class="qkv-flow-because">because it was </span>${last}`;
 const SENTENCES = {
   "the cat chased the mouse because it was hungry": because("hungry"),
   "the cat chased the mouse because it was tasty": because("tasty"),
   "I saw a saw": "I saw a saw",
 };
 
+/** @import { SetState } from "./base.js" */
+/** @import { Places, Table } from "./engine/trained.js" */
+/** @import { Branch, Stage } from "./stages.js" */
+/** @import { Tagged } from "./tagger.js" */
+/** @typedef {"residual" | "norm" | "feed_forward"} Part a part that can be switched off */
+/** @typedef {ReturnType<typeof computed>} Seen */
 /** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
  *   feed_forward: boolean }} State */
 
@@ -39,16 +45,23 @@ export default widget("TransformerFlow", {
   },
 });
 
-const shown = (number) => num(number, { places: 2 });
-const glossed = (word) => (GLOSSES.has(word) ? `${word}, Chinese for ${GLOSSES.get(word)}` : word);
+const shown = (/** @type {number} */ number) => num(number, { places: 2 });
+const glossed = (/** @type {string} */ word) =>
+  GLOSSES.has(word) ? `${word}, Chinese for ${GLOSSES.get(word)}` : word;
 
 /* ---- the tagger's output for a state */
 
-const tagged = remember((sentence, residual, norm, feed_forward) =>
-  tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
+const tagged = remember(
+  (
+    /** @type {string} */ sentence,
+    /** @type {boolean} */ residual,
+    /** @type {boolean} */ norm,
+    /** @type {boolean} */ feed_forward,
+  ) => tagWithParts(theTagger(), sentence, { residual, norm, feed_forward }),
 );
 
-/** Return the values that the drawing of a state needs. */
+/** Return the values that the drawing of a state needs.
+ * @param {State} state */
 function computed(state) {
   const said = tagged(state.sentence, state.residual, state.norm, state.feed_forward);
   const { words, places } = said;
@@ -60,15 +73,20 @@ function computed(state) {
   return { said, intact, words, n, at, stage, ...stageRows(places, stage, n, theTagger().shape.heads) };
 }
 
-/** Return the tagger's probabilities of a word's class, and of the noun that it stands for. */
+/** Return the tagger's probabilities of a word's class, and of the noun that it stands for.
+ * @param {Tagged} parts
+ * @param {number} at */
 const sure = ({ places }, at) => ({
   kind: Math.max(...chances(places.class_logits, at, theTagger().classes.length)),
   noun: Math.max(...chances(places.noun_logits, at, theTagger().nouns.length)),
 });
 
+/** @param {Seen} parts */
 function answerText({ said, intact, words, n, at }) {
   const { kind, noun } = sure(said, at);
-  const stands = said.refersTo.has(at) ? ` It stands for ${glossed(said.refersTo.get(at))} (${shown(noun)}).` : "";
+  const stands = said.refersTo.has(at)
+    ? ` It stands for ${glossed(/** @type {string} */ (said.refersTo.get(at)))} (${shown(noun)}).`
+    : "";
   const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
   const next = said === intact ? "Press a word, or switch a part off." : `${same} of ${n} words keep their class.`;
   return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${next}`;
@@ -77,18 +95,29 @@ function answerText({ said, intact, words, n, at }) {
 /* ---- the flow: a line for each word, from the word to its answer. It is as thick as the word's numbers are large.
  * Attention and the feed-forward network are on branches beside it. */
 
-/** The parts that can be switched off, and their names. A part's mark is that of the drawing. */
-const PARTS = { residual: "residual", norm: "norm", feed_forward: "feed-forward" };
+/** The parts that can be switched off, and their names. A part's mark is that of the drawing.
+ * @type {[Part, string][]} */
+const PARTS = [
+  ["residual", "residual"],
+  ["norm", "norm"],
+  ["feed_forward", "feed-forward"],
+];
 
-/** Return the switches of the parts, on top of the drawing. A part that is off is crossed out. */
+/** Return the switches of the parts, on top of the drawing. A part that is off is crossed out.
+ * @param {State} state
+ * @param {SetState<State>} set */
 const parts = (state, set) =>
-  html`<div class="qkv-flow-parts" role="group" aria-label="parts of a block">${Object.entries(PARTS).map(
+  html`<div class="qkv-flow-parts" role="group" aria-label="parts of a block">${PARTS.map(
     ([part, label]) => html`<label class="qkv-flow-part" data-part=${part}>
-    <input class="qkv-over" type="checkbox" role="switch" .checked=${live(state[part])} @change=${({ target }) => set({ [part]: target.checked })}>
+    <input class="qkv-over" type="checkbox" role="switch" .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>
     <i aria-hidden="true"></i><span>${label}</span>
   </label>`,
   )}</div>`;
 
+/** @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
   const point = dragged(({ x, y }) => set({ word: partAt(y, n), stage: stageAt(100 * x) }));
@@ -115,35 +144,54 @@ function flow(state, seen, set, id) {
 }
 
 const PLACES_ACROSS = STAGES.map(({ x }) => x);
-const stageAt = (x) => STAGES[PLACES_ACROSS.indexOf(nearestOf(PLACES_ACROSS, x))].name;
+const stageAt = (/** @type {number} */ x) => STAGES[PLACES_ACROSS.indexOf(nearestOf(PLACES_ACROSS, x))].name;
 
-/** Return how far down a word's stream is, or the branches beside it, in percent. */
+/** Return how far down a word's stream is, or the branches beside it, in percent.
+ * @param {number} i
+ * @param {number} n */
 const heightOf = (i, n, beside = false) => (100 * (i + (beside ? 0.82 : 0.36))) / n;
 
-/** Return the drawing: all words, then the chosen word over them. */
+/** Return the drawing: all words, then the chosen word over them.
+ * @param {State} state
+ * @param {Places} places
+ * @param {number} n
+ * @param {number} at */
 const drawing = (state, places, n, at) => {
   const all = allShapes(places, n, state.residual, state.norm, state.feed_forward);
   return svg`${shapes(all, "")} ${reads(places, n, at)} ${shapes(shapesOf([at], places, n, state), "qkv-flow-mine")}`;
 };
 
-/** Return the paths of some words' streams, branches, norms and networks. */
+/** Return the paths of some words' streams, branches, norms and networks.
+ * @param {ReturnType<typeof shapesOf>} paths
+ * @param {string} kind */
 const shapes = ({ streams, branches, norms, networks }, kind) => svg`
   <path class="qkv-flow-branch ${kind}" d=${branches} />
   <path class="qkv-flow-stream ${kind}" d=${streams} />
   <path class="qkv-flow-norm ${kind}" d=${norms} />
   <path class="qkv-flow-network ${kind}" d=${networks} />`;
 
-const allShapes = remember((places, n, residual, norm, feed_forward) =>
-  shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
+const allShapes = remember(
+  (
+    /** @type {Places} */ places,
+    /** @type {number} */ n,
+    /** @type {boolean} */ residual,
+    /** @type {boolean} */ norm,
+    /** @type {boolean} */ feed_forward,
+  ) => shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
 );
 
+/** @param {number[]} words
+ * @param {Places} places
+ * @param {number} n
+ * @param {Pick<State, Part>} state */
 function shapesOf(words, places, n, { residual, norm, feed_forward }) {
-  const isOn = ({ part }) => feed_forward || part === "attention";
+  const isOn = (/** @type {Branch} */ { part }) => feed_forward || part === "attention";
   const pieces = streamOf((branch) => residual || !isOn(branch));
   const on = BRANCHES.filter(isOn);
   const inUse = STAGES.filter(({ place }) => feed_forward || !place.includes("feed_forward"));
   const normed = inUse.filter(({ place }) => norm && place.endsWith("normed"));
   const networks = inUse.filter(({ place }) => place.endsWith("hidden"));
+  /** @type {<Piece>(parts: Piece[], draw: (piece: Piece, i: number) => string) => string} */
   const of = (parts, draw) => words.flatMap((i) => parts.map((part) => draw(part, i))).join("");
   return {
     streams: of(pieces, (piece, i) => bar(piece, heightOf(i, n), spread(places[piece.place], i, n))),
@@ -156,20 +204,33 @@ function shapesOf(words, places, n, { residual, norm, feed_forward }) {
 const TICK = 2.2; // half the height of a norm's mark, in percent of the flow's height
 const THICKNESS = 1.2; // of a stream whose numbers have a standard deviation of 1, in percent of the flow's height
 
-const bar = ({ from, to }, y, spread) => {
+const bar = (
+  /** @type {{ from: number, to: number }} */ { from, to },
+  /** @type {number} */ y,
+  /** @type {number} */ spread,
+) => {
   const height = THICKNESS * spread;
   return `M${from} ${y - height / 2}H${to}v${height}H${from}z`;
 };
 
-const branchPath = (start, end, y, deep) =>
+const branchPath = (
+  /** @type {number} */ start,
+  /** @type {number} */ end,
+  /** @type {number} */ y,
+  /** @type {number} */ deep,
+) =>
   `M${start} ${y}C${start + 2} ${y} ${start + 1} ${deep} ${start + 4} ${deep}H${end - 4}C${end - 1} ${deep} ${end - 2} ${y} ${end} ${y}`;
 
-/** Return the standard deviation of row i of a table of n rows. */
+/** Return the standard deviation of row i of a table of n rows.
+ * @param {Table} table
+ * @param {number} i
+ * @param {number} n */
 function spread(table, i, n) {
   const width = table.length / n;
   return meanAndSpread(table.subarray(i * width, (i + 1) * width)).spread;
 }
 
+/** @param {Table} row */
 function meanAndSpread(row) {
   const mean = row.reduce((total, x) => total + x, 0) / row.length;
   return { mean, spread: Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length) };
@@ -177,7 +238,10 @@ function meanAndSpread(row) {
 
 const MOST = 6; // pixels of the line of a weight of 1
 
-/** Return what the chosen word reads in each block: a line from each word, as thick as the mean weight of the heads. */
+/** Return what the chosen word reads in each block: a line from each word, as thick as the mean weight of the heads.
+ * @param {Places} places
+ * @param {number} n
+ * @param {number} at */
 const reads = (places, n, at) =>
   BRANCHES.filter(({ part }) => part === "attention").map(({ layer, start, end }) =>
     weightsOf(places[`${layer}.attention.weights`], n, at).map((weight, j) => {
@@ -187,14 +251,17 @@ const reads = (places, n, at) =>
     }),
   );
 
-/** Return the weights of word i, averaged over the heads. */
+/** Return the weights of word i, averaged over the heads.
+ * @param {Table} table
+ * @param {number} n
+ * @param {number} i */
 function weightsOf(table, n, i) {
   const heads = table.length / n / n;
-  const ofHeads = (j) => Array.from({ length: heads }, (_, h) => table[(h * n + i) * n + j]);
+  const ofHeads = (/** @type {number} */ j) => Array.from({ length: heads }, (_, h) => table[(h * n + i) * n + j]);
   return Array.from({ length: n }, (_, j) => ofHeads(j).reduce((total, weight) => total + weight, 0) / heads);
 }
 
-const readText = ({ said, words, n, at }) =>
+const readText = (/** @type {Seen} */ { said, words, n, at }) =>
   BRANCHES.filter(({ part }) => part === "attention")
     .map(({ layer }) => {
       const weights = weightsOf(said.places[`${layer}.attention.weights`], n, at);
@@ -204,12 +271,17 @@ const readText = ({ said, words, n, at }) =>
 
 /* ---- what stands at the place that is pointed at: the numbers of the chosen word, as bars */
 
-/** Check whether the part that computes a stage is switched off. */
+/** Check whether the part that computes a stage is switched off.
+ * @param {Stage} parts
+ * @param {Pick<State, Part>} parts */
 const isOff = ({ name, place }, { norm, feed_forward }) =>
   (!norm && place.endsWith("normed")) || (!feed_forward && name.endsWith("hidden"));
 
 const last = STAGES.length - 1;
 
+/** @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
 function here(state, seen, set) {
   const { stage } = seen;
   const off = isOff(stage, state) ? ", off" : "";
@@ -218,7 +290,7 @@ function here(state, seen, set) {
     <label class="qkv-control qkv-flow-title">
       <span class="qkv-label">place in the flow</span>
       <input type="range" min="0" max=${last} aria-valuetext="${stage.title}${off}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
-        @input=${(event) => set({ stage: STAGES[event.target.valueAsNumber].name })}>
+        @input=${(/** @type {{ target: HTMLInputElement }} */ event) => set({ stage: STAGES[event.target.valueAsNumber].name })}>
     </label>
     <p class="qkv-note"><span class="qkv-flow-shape">${shapeText(seen)}</span>: ${meaning(state, seen)}</p>
     ${bars(seen)}
@@ -226,21 +298,26 @@ function here(state, seen, set) {
   </details>`;
 }
 
-/** Return the shape of a stage's table as text. */
+/** Return the shape of a stage's table as text.
+ * @param {Seen} parts */
 function shapeText({ stage, isWeights, heads, n, width }) {
   if (isWeights) return `${heads} heads × ${n} × ${n} words`;
   return `${n} words × ${width} ${stage.name in NAMED ? stage.name : "numbers"}`;
 }
 
-/** The stages whose numbers have names, which the tagger knows. */
+/** The stages whose numbers have names, which the tagger knows.
+ * @type {Record<string, "classes" | "nouns">} */
 const NAMED = { classes: "classes", nouns: "nouns" };
 
-/** Return what a stage is, as text. */
+/** Return what a stage is, as text.
+ * @param {State} state
+ * @param {Seen} parts */
 function meaning(state, { stage, words, at }) {
   const word = html`<i>${words[at]}</i>`;
   const part = stage.name.replace(/^\d /, "");
   if (isOff(stage, state)) return part === "hidden" ? "computed, but not added to the stream" : "the stream as it is";
   const before = state.residual ? "what was there, plus " : "only ";
+  /** @type {Record<string, unknown>} */
   const texts = {
     embedding: html`${word} and its position, as numbers`,
     "norm 1": "a copy of the stream, on one scale, for attention to read",
@@ -257,7 +334,8 @@ function meaning(state, { stage, words, at }) {
 }
 
 /** Return the numbers of the chosen word to draw, and their limits: weights and probabilities from 0 to 1, others on one
- * scale for all stages. */
+ * scale for all stages.
+ * @param {Seen} parts */
 function drawn({ said, intact, stage, isWeights, table, at, width, rows }) {
   if (isWeights) return { values: [...rows(at)], low: 0, high: 1 };
   if (stage.name in NAMED) return { values: [...chances(table, at, width)], low: 0, high: 1 };
@@ -266,10 +344,11 @@ function drawn({ said, intact, stage, isWeights, table, at, width, rows }) {
 }
 
 const FEATURES = STAGES.map(({ place }) => place).filter((place) => !/weights|logits/.test(place));
-const largest = remember((places) =>
+const largest = remember((/** @type {Places} */ places) =>
   Math.max(...FEATURES.map((place) => places[place].reduce((most, x) => Math.max(most, Math.abs(x)), 0))),
 );
 
+/** @param {Seen} seen */
 function bars(seen) {
   const { stage, isWeights, heads, width } = seen;
   const { values, low, high } = drawn(seen);
@@ -293,17 +372,24 @@ function bars(seen) {
   </div>`;
 }
 
-/** Return the names of the columns of a stage's table, if they have names. */
+/** Return the names of the columns of a stage's table, if they have names.
+ * @param {Seen} seen
+ * @returns {string[] | undefined} */
 const columnNames = ({ stage, words, isWeights }) => (isWeights ? words : theTagger()[NAMED[stage.name]]);
 
-/** Return the words below the bars. */
+/** Return the words below the bars.
+ * @param {Seen} parts
+ * @param {number} heads
+ * @param {number} width */
 function across({ words, at, stage, n }, heads, width) {
   if (stage.name in NAMED) return [`${width} ${stage.name}`];
   if (heads === 1) return [html`${width} numbers of <i>${words[at]}</i>`];
   return Array.from({ length: heads }, (_, h) => `head ${h + 1}: ${n} words`);
 }
 
-/** Return for each head the column of the largest number: its name, and its position from 0 to 1. */
+/** Return for each head the column of the largest number: its name, and its position from 0 to 1.
+ * @param {Seen} seen
+ * @param {number[]} values */
 function strongest(seen, values) {
   const names = columnNames(seen);
   if (!names) return [];
@@ -314,17 +400,18 @@ function strongest(seen, values) {
   });
 }
 
-/** Return numbers about the word's row: each head's largest weight, the likeliest answers, or mean and deviation. */
+/** Return numbers about the word's row: each head's largest weight, the likeliest answers, or mean and deviation.
+ * @param {Seen} seen */
 function reading(seen) {
   const { values } = drawn(seen);
   if (seen.isWeights) return headsReading(seen, values);
   const names = columnNames(seen);
   if (names) return likeliest(values, names);
-  const { mean, spread } = meanAndSpread(values);
+  const { mean, spread } = meanAndSpread(Float64Array.from(values));
   return html`<span>mean <b>${shown(mean)}</b></span> <span>standard deviation <b>${shown(spread)}</b></span>`;
 }
 
-const headsReading = ({ heads, n, words }, values) =>
+const headsReading = (/** @type {Seen} */ { heads, n, words }, /** @type {number[]} */ values) =>
   Array.from({ length: heads }, (_, h) => {
     const weights = values.slice(h * n, (h + 1) * n);
     const most = Math.max(...weights);
@@ -333,6 +420,8 @@ const headsReading = ({ heads, n, words }, values) =>
 
 const LIKELIEST = 2;
 
+/** @param {number[]} shares
+ * @param {string[]} names */
 function likeliest(shares, names) {
   const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, LIKELIEST);
   return best.map(
@@ -345,11 +434,11 @@ function likeliest(shares, names) {
 
 const COLUMNS = 8; // columns in the table of numbers if they have no names
 
-const stageTable = (seen) => {
+const stageTable = (/** @type {Seen} */ seen) => {
   const names = columnNames(seen);
   const columns = names ? seen.heads * seen.width : Math.min(COLUMNS, seen.width);
-  const head = (j) =>
-    seen.isWeights ? `${names[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : (names?.[j] ?? j + 1);
+  const head = (/** @type {number} */ j) =>
+    seen.isWeights ? `${seen.words[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : (names?.[j] ?? j + 1);
   return {
     caption: `${seen.stage.title}, ${shapeText(seen)}${columns < seen.width ? `: the first ${columns} features` : ""}`,
     head: ["word", ...Array.from({ length: columns }, (_, j) => head(j))],
@@ -357,7 +446,7 @@ const stageTable = (seen) => {
   };
 };
 
-const answerTable = ({ said, words }) => ({
+const answerTable = (/** @type {Seen} */ { said, words }) => ({
   caption: "What the tagger says",
   head: ["word", "class", "chance of it", "stands for"],
   rows: words.map((word, i) => [word, said.classes[i], shown(sure(said, i).kind), said.refersTo.get(i) ?? "–"]),

@@ -26,7 +26,7 @@ var tt=globalThis,dt=e=>e,j=tt.trustedTypes,mt=j?j.createPolicy("lit-html",{crea
       ${s?Me({shown:n[l],place:ut,slider:_,drag:Ft(e,t,ut/2,f)}):u}
       ${qe({often:c?.[l],slider:s?u:_,drag:Ft(e,t,r[l],g)})}
       <b>${S(r[l])}</b>
-    </div>`})}</div>`}var Vt=e=>m(Math.sqrt(e),{digits:3}),Ft=(e,t,s,n)=>at(({x:r,isPress:o})=>{o?t({grip:{from:s,at:r}}):n(e.grip.from+r-e.grip.at)}),Wt=({scores:e,first:t})=>Math.max(4,...e.map(Math.abs),...(t??[]).map(Math.abs)),be=({first:e,scores:t},s,n,r)=>({first:e??t,scores:t.map((o,i)=>i===s?Math.min(r,Math.max(-r,n)):o)}),we=N(e=>{let t=10**(Math.floor(Math.log10(e))-1),s=Math.ceil(e/t);return Array.from({length:2*s+1},(n,r)=>Number(((r-s)*t).toPrecision(12)))}),Me=({shown:e,place:t,slider:s,drag:n})=>h`<div
+    </div>`})}</div>`}var Vt=e=>m(Math.sqrt(e),{digits:3}),Ft=(e,t,s,n)=>at(({x:r,isPress:o})=>{o?t({grip:{from:s,at:r}}):e.grip&&n(e.grip.from+r-e.grip.at)}),Wt=({scores:e,first:t})=>Math.max(4,...e.map(Math.abs),...(t??[]).map(Math.abs)),be=({first:e,scores:t},s,n,r)=>({first:e??t,scores:t.map((o,i)=>i===s?Math.min(r,Math.max(-r,n)):o)}),we=N(e=>{let t=10**(Math.floor(Math.log10(e))-1),s=Math.ceil(e/t);return Array.from({length:2*s+1},(n,r)=>Number(((r-s)*t).toPrecision(12)))}),Me=({shown:e,place:t,slider:s,drag:n})=>h`<div
     class="qkv-score qkv-drag ${e<0?"qkv-below-zero":""}"
     style="--qkv-s: ${Math.min(1,Math.max(-1,t))}" @pointerdown=${n} @pointermove=${n}>
   <i></i><span aria-hidden="true">${zt(e)}</span>${s}
@@ -38,7 +38,7 @@ var tt=globalThis,dt=e=>e,j=tt.trustedTypes,mt=j?j.createPolicy("lit-html",{crea
   <i></i>${e===void 0?u:h`<u style="--qkv-often: ${e}"></u>`}${t}
 </div>`;function Te(e,t,s){let n=Rt(e,t,Math.min(.999,Math.max(.001,s)));return Number(n.toPrecision(3))}function Ne({scores:e,first:t,d_k:s,handles:n},r){let o=Wt({scores:e,first:t}),i=e.filter((d,p)=>t&&d!==t[p]),c=n.includes("scores")?"a score or a weight":"a word\u2019s bar",a=i.some(d=>Math.abs(d)===o),l=n.includes("draws")?h` <u></u> is the share of the draws.`:u;return h`<div class="qkv-hint">
     <p class="qkv-note">${a?`Scores end at \xB1${m(o)}${s>1?` \xD7 ${Vt(s)}`:""}.`:h`Drag T, or ${c}.${l}`}</p>
-    ${G({label:"reset scores",disabled:!i.length,onClick:()=>r({scores:t})})}
+    ${G({label:"reset scores",disabled:!i.length,onClick:()=>t&&r({scores:t})})}
   </div>`}var J=e=>e.drawnWith===C(e).weights?e.drawn:[];function Yt(e){let t=J(e);return t.length?e.tokens.map((s,n)=>t.filter(r=>r===n).length/t.length):null}function Ee(e,t){let{weights:s}=C(e),n=i=>()=>{let c=Array.from({length:i},()=>Bt(s,Math.random()));t({drawn:[...J(e),...c],drawnWith:s})},r=J(e),o=r.slice(-ge).map(i=>e.tokens[i]);return h`<div class="qkv-sampling">
     ${G({label:"draw a word",onClick:n(1)})}
     ${G({label:h`<span class="qkv-unseen">draw </span>100 words`,onClick:n(100)})}

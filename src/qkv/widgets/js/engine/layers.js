@@ -5,23 +5,37 @@
  * it; `run.backward()` follows these notes in reverse order. Rows are tokens: the sequences of a batch follow each
  * other, without padding. */
 
+/** @import { Matrix, Memory } from "./memory.js" */
+/** @typedef {{ value: Matrix, grad: Matrix }} Node a matrix and its derivatives, which it has only in training */
+/** @typedef {{ start: number, count: number, n: number }} Group sequences of one length that follow each other: the row
+ *   where they start, how many they are, and how many tokens each has */
+/** @typedef {{ groups: Group[], heads: number, factor: number, causal: boolean }} Looking */
+/** @typedef {(place: string, matrix: Matrix) => void} See */
+
 /** One computation: forward and, in training, backward. */
 export class Run {
+  /** @param {Memory} memory
+   * @param {boolean} training */
   constructor(memory, training) {
     this.memory = memory;
     this.training = training;
     this.start = memory.used;
+    /** @type {(() => void)[]} */
     this.notes = [];
   }
 
+  /** @param {number} rows
+   * @param {number} columns
+   * @returns {Node} */
   node(rows, columns) {
     const value = this.memory.take(rows, columns);
-    if (!this.training) return { value };
+    if (!this.training) return /** @type {Node} */ ({ value });
     const grad = this.memory.take(rows, columns);
     grad.numbers.fill(0);
     return { value, grad };
   }
 
+  /** @param {() => void} back */
   note(back) {
     if (this.training) this.notes.push(back);
   }
@@ -36,7 +50,10 @@ export class Run {
   }
 }
 
-/** Rows of x, by their indices: the vectors of tokens from a table, or the states of some tokens. */
+/** Rows of x, by their indices: the vectors of tokens from a table, or the states of some tokens.
+ * @param {Run} run
+ * @param {Node} x
+ * @param {number[]} indices */
 export function pick(run, x, indices) {
   const { kernels } = run.memory;
   const { columns } = x.value;
@@ -47,6 +64,9 @@ export function pick(run, x, indices) {
   return out;
 }
 
+/** @param {Run} run
+ * @param {Node} a
+ * @param {Node} b */
 export function add(run, a, b) {
   const { kernels } = run.memory;
   const { rows, columns, size } = a.value;
@@ -58,7 +78,11 @@ export function add(run, a, b) {
   return out;
 }
 
-/** x W + b, for each row of x. The bias may be left out. */
+/** x W + b, for each row of x. The bias may be left out.
+ * @param {Run} run
+ * @param {Node} x
+ * @param {Node} weight
+ * @param {Node} [bias] */
 export function linear(run, x, weight, bias) {
   const { kernels } = run.memory;
   const { rows, columns: inputs } = x.value;
@@ -76,7 +100,11 @@ export function linear(run, x, weight, bias) {
   return out;
 }
 
-/** Each row with mean 0 and variance 1 over its features, times the gain, plus the bias. */
+/** Each row with mean 0 and variance 1 over its features, times the gain, plus the bias.
+ * @param {Run} run
+ * @param {Node} x
+ * @param {Node} gain
+ * @param {Node} bias */
 export function norm(run, x, gain, bias) {
   const { kernels } = run.memory;
   const { rows, columns } = x.value;
@@ -86,13 +114,15 @@ export function norm(run, x, gain, bias) {
   const [g, b] = [gain.value.address, bias.value.address];
   kernels.norm(out.value.address, units, roots, x.value.address, g, b, rows, columns, 1e-5);
   run.note(() => {
-    const grads = [x, gain, bias, out].map(({ grad }) => grad.address);
-    kernels.normBack(...grads, units, roots, g, rows, columns);
+    const [dX, dGain, dBias, dOut] = [x, gain, bias, out].map(({ grad }) => grad.address);
+    kernels.normBack(dX, dGain, dBias, dOut, units, roots, g, rows, columns);
   });
   return out;
 }
 
-/** max(x, 0) */
+/** max(x, 0)
+ * @param {Run} run
+ * @param {Node} x */
 export function relu(run, x) {
   const { kernels } = run.memory;
   const { rows, columns, size } = x.value;
@@ -102,11 +132,15 @@ export function relu(run, x) {
   return out;
 }
 
-/** Multi-head attention within each sequence. `qkv` has the query, key and value of each token side by side. `groups`
- * are sequences of one length that follow each other: { start, count, n }. Scores are multiplied by `factor`.
+/** Multi-head attention within each sequence. `qkv` has the query, key and value of each token side by side. Scores
+ * are multiplied by `factor`.
  *
  * Returns the mixed values and, for each group, the weights: row (s · heads + h) · n + i for token i of sequence s.
- * `see` gets a group's scores before the softmax. */
+ * `see` gets a group's scores before the softmax.
+ * @param {Run} run
+ * @param {Node} qkv
+ * @param {Looking} looking
+ * @param {See} [see] */
 export function attend(run, qkv, { groups, heads, factor, causal }, see) {
   const { kernels } = run.memory;
   const d = qkv.value.columns / 3;
@@ -115,8 +149,12 @@ export function attend(run, qkv, { groups, heads, factor, causal }, see) {
   const weights = groups.map(({ start, count, n }) => {
     const rows = count * heads * n;
     const w = run.memory.take(rows, n);
-    const batch = (address) => [address, heads * n * n, n * n]; // with its steps to the next sequence and to the next head
-    const of = (matrix, role) => [matrix.part(start, role * d, n, d).address, n * matrix.rowStep, width];
+    const batch = (/** @type {number} */ address) => [address, heads * n * n, n * n]; // with its steps to the next sequence and to the next head
+    const of = (/** @type {Matrix} */ matrix, /** @type {number} */ role) => [
+      matrix.part(start, role * d, n, d).address,
+      n * matrix.rowStep,
+      width,
+    ];
     const [row, outRow] = [3 * d, d];
     const [q, k, v] = [0, 1, 2].map((role) => of(qkv.value, role));
     const mixed = of(out.value, 0);
@@ -140,6 +178,9 @@ export function attend(run, qkv, { groups, heads, factor, causal }, see) {
   return { out, weights };
 }
 
+/** @param {Run} run
+ * @param {Matrix} x
+ * @param {number} factor */
 function scaled(run, x, factor) {
   const out = run.memory.take(x.rows, x.columns);
   out.numbers.fill(0);
@@ -147,7 +188,10 @@ function scaled(run, x, factor) {
   return out;
 }
 
-/** The mean surprise −ln softmax(logits)[target] of the rows. In training, the derivatives of the logits are set. */
+/** The mean surprise −ln softmax(logits)[target] of the rows. In training, the derivatives of the logits are set.
+ * @param {Run} run
+ * @param {Node} parts
+ * @param {number[]} targets */
 export function crossEntropy(run, { value, grad }, targets) {
   const { kernels } = run.memory;
   const { rows, columns, size } = value;

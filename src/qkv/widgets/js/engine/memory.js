@@ -1,7 +1,13 @@
 /* Matrices in one memory, where the kernels (kernels/kernels.js) compute. */
 
+/** @import { Kernels, Numbers, NumberType, Space } from "../../../../../kernels/plain.js" */
+
 /** Numbers that follow each other in a memory, as rows. Steps and indices count numbers; an address counts bytes. */
 export class Matrix {
+  /** @param {Numbers} data
+   * @param {number} at
+   * @param {number} rows
+   * @param {number} columns */
   constructor(data, at, rows, columns, rowStep = columns) {
     this.data = data;
     this.at = at;
@@ -18,10 +24,15 @@ export class Matrix {
     return this.rows * this.columns;
   }
 
+  /** @param {number} row
+   * @param {number} column
+   * @param {number} rows
+   * @param {number} columns */
   part(row, column, rows, columns) {
     return new Matrix(this.data, this.at + row * this.rowStep + column, rows, columns, this.rowStep);
   }
 
+  /** @param {number} i */
   row(i) {
     const at = this.at + i * this.rowStep;
     return this.data.subarray(at, at + this.columns);
@@ -35,6 +46,9 @@ export class Matrix {
 
 /** A memory that matrices are taken from, one after the other. The first `spare` bytes belong to the kernels. */
 export class Memory {
+  /** @param {Space} parts
+   * @param {Kernels} kernels
+   * @param {NumberType} Numbers */
   constructor({ buffer }, kernels, Numbers, spare = 0) {
     this.kernels = kernels;
     this.data = new Numbers(buffer);
@@ -42,6 +56,8 @@ export class Memory {
     this.used = spare / Numbers.BYTES_PER_ELEMENT;
   }
 
+  /** @param {number} rows
+   * @param {number} columns */
   take(rows, columns) {
     const matrix = new Matrix(this.data, this.used, rows, columns);
     this.used += rows * columns;
@@ -49,7 +65,8 @@ export class Memory {
     return matrix;
   }
 
-  /** Copy integers into the memory, and return their address. */
+  /** Copy integers into the memory, and return their address.
+   * @param {number[]} integers */
   list(integers) {
     const { address } = this.take(1, integers.length);
     this.integers.set(integers, address / 4);

@@ -2,17 +2,40 @@
 
 import { add, attend, linear, norm, pick, relu } from "./layers.js";
 
+/** @import { Group, Node, Run } from "./layers.js" */
+/** @import { Matrix, Memory } from "./memory.js" */
+/** @typedef {object} Shape the sizes of a transformer. Without a feed-forward network, `hidden` is 0.
+ * @property {number} vocabulary
+ * @property {number} longest tokens of a sequence
+ * @property {number} dModel
+ * @property {number} layers
+ * @property {number} heads
+ * @property {number} hidden
+ * @property {Record<string, { size: number, bias: boolean }>} outputs
+ * @property {{ tokens?: number, positions?: number }} spread the standard deviations at a random start
+ * @property {number} [start] */
+/** @typedef {"normal" | "uniform" | "ones" | "zeros"} Start */
+/** @typedef {[name: string, rows: number, columns: number, kind: Start, scale?: number]} Parameter */
+/** @typedef {Record<string, Node>} Nodes parameters by their names */
+/** @typedef {{ order: number[], groups: Group[], ids: number[], places: number[] }} Batch */
+/** @typedef {(place: string, matrix: Matrix, heads?: number) => void} See */
+
 /** The parameters of a transformer, in order: [name, rows, columns, kind, scale]. A parameter starts with normal numbers
- * of a standard deviation ("normal"), with numbers between ±1 / √inputs ("uniform"), with ones or with zeros. */
+ * of a standard deviation ("normal"), with numbers between ±1 / √inputs ("uniform"), with ones or with zeros.
+ * @param {Shape} shape
+ * @returns {Parameter[]} */
 export function parametersOf({ vocabulary, longest, dModel: d, layers, hidden, outputs, spread }) {
+  /** @type {(name: string, inputs: number, columns: number, bias?: boolean) => Parameter[]} */
   const line = (name, inputs, columns, bias = true) => [
     [`${name}.weight`, inputs, columns, "uniform", inputs],
-    ...(bias ? [[`${name}.bias`, 1, columns, "uniform", inputs]] : []),
+    ...(bias ? [/** @type {Parameter} */ ([`${name}.bias`, 1, columns, "uniform", inputs])] : []),
   ];
+  /** @type {(name: string) => Parameter[]} */
   const scale = (name) => [
     [`${name}.gain`, 1, d, "ones"],
     [`${name}.bias`, 1, d, "zeros"],
   ];
+  /** @type {(l: number) => Parameter[]} */
   const block = (l) => [
     ...scale(`${l}.norm1`),
     ...line(`${l}.qkv`, d, 3 * d),
@@ -29,7 +52,10 @@ export function parametersOf({ vocabulary, longest, dModel: d, layers, hidden, o
 }
 
 /** Take the parameters from a memory, with their derivatives in training: { nodes by name, values, grads }, where the
- * last two are all numbers as one row. */
+ * last two are all numbers as one row.
+ * @param {Shape} shape
+ * @param {Memory} memory
+ * @param {boolean} training */
 export function takeParameters(shape, memory, training) {
   const list = parametersOf(shape);
   const size = list.reduce((sum, [, rows, columns]) => sum + rows * columns, 0);
@@ -40,13 +66,20 @@ export function takeParameters(shape, memory, training) {
   };
   const values = whole();
   const grads = training ? whole() : null;
-  const nodes = Object.fromEntries(list.map(([name], i) => [name, { value: values.each[i], grad: grads?.each[i] }]));
+  /** @type {Nodes} */
+  const nodes = Object.fromEntries(
+    list.map(([name], i) => [name, /** @type {Node} */ ({ value: values.each[i], grad: grads?.each[i] })]),
+  );
   return { nodes, values: values.all, grads: grads?.all };
 }
 
 /** Give parameters their random start. `uniform()` is from [0, 1), `normal()` has standard deviation 1. `start` scales
- * the start of the parameters that make queries and keys. */
+ * the start of the parameters that make queries and keys.
+ * @param {Shape} shape
+ * @param {Nodes} nodes
+ * @param {{ uniform: () => number, normal: () => number }} random */
 export function initialise(shape, nodes, { uniform, normal }) {
+  /** @type {Record<Start, (scale: number) => number>} */
   const draw = {
     normal: (spread) => spread * normal(),
     uniform: (inputs) => (2 * uniform() - 1) / Math.sqrt(inputs),
@@ -55,14 +88,19 @@ export function initialise(shape, nodes, { uniform, normal }) {
   };
   for (const [name, , , kind, scale] of parametersOf(shape)) {
     const { numbers } = nodes[name].value;
-    for (let i = 0; i < numbers.length; i++) numbers[i] = draw[kind](scale);
+    for (let i = 0; i < numbers.length; i++) numbers[i] = draw[kind](/** @type {number} */ (scale));
     if (shape.start && name.includes(".qkv.")) shrink(nodes[name].value, 2 * shape.dModel, shape.start);
   }
 }
 
+/** @param {Matrix} matrix
+ * @param {number} columns
+ * @param {number} factor */
 function shrink(matrix, columns, factor) {
   for (let i = 0; i < matrix.rows; i++) for (let j = 0; j < columns; j++) matrix.row(i)[j] *= factor;
 }
+
+/** @typedef {typeof SETTINGS} Settings */
 
 /** Settings of the forward pass, which are also the widgets' handles. `layers` has false for a layer that is off. */
 export const SETTINGS = {
@@ -73,29 +111,38 @@ export const SETTINGS = {
   norm: true,
   feedForward: true,
   causal: false, // a token sees only the tokens before it, and itself
-  layers: null,
+  layers: /** @type {boolean[] | null} */ (null),
 };
 
 /** Run sequences through the blocks. `batch` has the ids of all tokens, the place of each in its sequence, and the
  * sequences as groups of one length. Returns the last states, and the weights of each layer by group.
  *
  * `see(place, matrix, heads)` gets the intermediate results of one sequence by their names in Python, and may change
- * them. The columns of a matrix with heads belong to the heads, one after the other. */
+ * them. The columns of a matrix with heads belong to the heads, one after the other.
+ * @param {Run} run
+ * @param {Nodes} nodes
+ * @param {Omit<Batch, "order">} batch
+ * @param {Shape} shape
+ * @param {Partial<Settings>} settings
+ * @param {See} [see] */
 export function transformer(run, nodes, batch, shape, settings, see) {
   const set = { ...SETTINGS, ...settings };
-  const line = (x, name) => linear(run, x, nodes[`${name}.weight`], nodes[`${name}.bias`]);
-  const scale = (x, name) => (set.norm ? norm(run, x, nodes[`${name}.gain`], nodes[`${name}.bias`]) : x);
-  const added = (x, y) => (set.residual ? add(run, x, y) : y);
-  const seen = (place, node) => {
+  const line = (/** @type {Node} */ x, /** @type {string} */ name) =>
+    linear(run, x, nodes[`${name}.weight`], nodes[`${name}.bias`]);
+  const scale = (/** @type {Node} */ x, /** @type {string} */ name) =>
+    set.norm ? norm(run, x, nodes[`${name}.gain`], nodes[`${name}.bias`]) : x;
+  const added = (/** @type {Node} */ x, /** @type {Node} */ y) => (set.residual ? add(run, x, y) : y);
+  const seen = (/** @type {string} */ place, /** @type {Node} */ node) => {
     see?.(place, node.value);
     return node;
   };
   const root = set.scaled ? Math.sqrt(shape.dModel / shape.heads) : 1;
   const looking = { groups: batch.groups, heads: shape.heads, causal: set.causal, factor: 1 / root / set.temperature };
+  /** @type {Matrix[][]} */
   const weights = [];
 
-  const attention = (x, l) => {
-    const at = (place) => `${l}.attention.${place}`;
+  const attention = (/** @type {Node} */ x, /** @type {number} */ l) => {
+    const at = (/** @type {string} */ place) => `${l}.attention.${place}`;
     const qkv = line(seen(at("normed"), scale(x, `${l}.norm1`)), `${l}.qkv`);
     const d = shape.dModel;
     if (see)
@@ -107,12 +154,12 @@ export function transformer(run, nodes, batch, shape, settings, see) {
     see?.(at("heads"), mixed.out.value, shape.heads);
     return seen(at("out"), line(mixed.out, `${l}.out`));
   };
-  const feedForward = (x, l) => {
-    const at = (place) => `${l}.feed_forward.${place}`;
+  const feedForward = (/** @type {Node} */ x, /** @type {number} */ l) => {
+    const at = (/** @type {string} */ place) => `${l}.feed_forward.${place}`;
     const hidden = relu(run, line(seen(at("normed"), scale(x, `${l}.norm2`)), `${l}.w1`));
     return seen(at("out"), line(seen(at("hidden"), hidden), `${l}.w2`));
   };
-  const block = (state, l) => {
+  const block = (/** @type {Node} */ state, /** @type {number} */ l) => {
     const sum = seen(`${l}.attention.sum`, added(state, attention(state, l)));
     if (!shape.hidden) return set.layers?.[l] === false ? state : sum;
     const out = added(sum, feedForward(sum, l));
@@ -127,13 +174,20 @@ export function transformer(run, nodes, batch, shape, settings, see) {
   return { states, weights };
 }
 
-/** The logits of an output, from states. */
+/** The logits of an output, from states.
+ * @param {Run} run
+ * @param {Nodes} nodes
+ * @param {Node} states
+ * @param {string} name */
 export const output = (run, nodes, states, name) => linear(run, states, nodes[`${name}.weight`], nodes[`${name}.bias`]);
 
-/** Put sequences of ids together, those of one length side by side. `order` has their indices in the list. */
+/** Put sequences of ids together, those of one length side by side. `order` has their indices in the list.
+ * @param {number[][]} lists
+ * @returns {Batch} */
 export function together(lists) {
   const order = lists.map((_, i) => i).sort((a, b) => lists[a].length - lists[b].length || a - b);
   const sorted = order.map((i) => lists[i]);
+  /** @type {Group[]} */
   const groups = [];
   let start = 0;
   for (const { length } of sorted) {

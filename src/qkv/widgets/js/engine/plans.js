@@ -2,6 +2,8 @@
  *
  * The names of the choices are those of TrainLab's traits. */
 
+/** @import { Shape } from "./model.js" */
+/** @import { Schedule, Switches } from "./training.js" */
 /** @typedef {object} Choices
  * @property {"tagger" | "repeater" | "labeller"} task
  * @property {boolean} scaled
@@ -56,8 +58,16 @@ export const HAS_FEED_FORWARD = { tagger: true, repeater: false, labeller: false
  * @returns {Choices} */
 export const choicesWith = (given) => ({ ...USUAL, feed_forward: HAS_FEED_FORWARD[given.task], ...given });
 
-/** Return what a Training needs for these choices.
- * @param {Partial<Choices> & { task: Choices["task"] }} choices */
+/** @typedef {object} Plan what a Training needs
+ * @property {Choices["task"]} task
+ * @property {Partial<Shape> & Partial<Pick<Choices, "language" | "rule" | "seed" | "sees">> & { pool?: number }} sizes of the task
+ * @property {Schedule} settings
+ * @property {Switches} switches
+ * @property {Switches} measured other switches while it is measured */
+
+/** Return the plan of these choices.
+ * @param {Partial<Choices> & { task: Choices["task"] }} choices
+ * @returns {Plan} */
 export function planOf(choices) {
   const set = choicesWith(choices);
   const { task, scaled, positions, residual, norm, layers, heads, language, rule, seed } = set;

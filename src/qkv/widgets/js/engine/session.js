@@ -12,11 +12,18 @@ const ASKED = 100; // new sentences at each frame
 const AT_THE_END = 1000; // new sentences, and held-out combinations
 const LIKELIEST = 2; // answers that are shown
 
-/** @import { Choices } from "./plans.js" */
+/** @import { Grammar, Sentence } from "../grammar.js" */
+/** @import { Memory } from "./memory.js" */
+/** @import { LabellerBatch, LabellerResults } from "./labeller.js" */
+/** @import { Choices, Plan } from "./plans.js" */
 /** @import { Frame, Line, Result } from "./shown.js" */
+/** @import { Answer, Encoded, RepeaterBatch, RepeaterResults, TaggerBatch, TaggerResults } from "./tasks.js" */
+/** @import { Task } from "./training.js" */
 
 /** Return the session of a training.
- * @param {Partial<Choices> & { task: Choices["task"] }} choices */
+ * @param {Partial<Choices> & { task: Choices["task"] }} choices
+ * @param {Memory} memory
+ * @param {Grammar} grammar */
 export const sessionOf = (choices, memory, grammar) =>
   new ({ tagger: TaggerSession, repeater: RepeaterSession, labeller: LabellerSession })[choices.task](
     planOf(choices),
@@ -24,7 +31,12 @@ export const sessionOf = (choices, memory, grammar) =>
     grammar,
   );
 
+/** @template Batch
+ * @template Results */
 class Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Task<Batch, Results>} task */
   constructor({ settings, switches, measured }, memory, task) {
     this.training = new Training(task, settings, memory, switches);
     this.steps = settings.steps;
@@ -37,7 +49,8 @@ class Session {
     return this.training.step;
   }
 
-  /** Do some steps. */
+  /** Do some steps.
+   * @param {number} steps */
   advance(steps) {
     const count = Math.min(steps, this.steps - this.step);
     let sum = 0;
@@ -45,18 +58,27 @@ class Session {
     this.loss = sum / count;
   }
 
+  /** @template Found
+   * @param {Batch} batch
+   * @param {(results: Results) => Found} read */
   look(batch, read) {
     return this.training.look(batch, read, this.measured);
   }
 }
 
+/** @extends {Session<TaggerBatch, TaggerResults>} */
 class TaggerSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Grammar} grammar */
   constructor(plan, memory, grammar) {
     const task = new Tagger(grammar, plan.sizes);
     super(plan, memory, task);
     this.task = task;
     this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
-    const shown = SHOWN[task.language].map((words) => grammar.turned(grammar.read(words), task.rule));
+    const shown = SHOWN[task.language].map((words) =>
+      grammar.turned(/** @type {Sentence} */ (grammar.read(words)), task.rule),
+    );
     this.shown = task.gather(shown.map((sentence) => task.encode(sentence)));
   }
 
@@ -72,7 +94,8 @@ class TaggerSession extends Session {
     };
   }
 
-  /** @returns {Line[]} */
+  /** @param {TaggerResults} results
+   * @returns {Line[]} */
   lines({ batch, weights, nouns }) {
     const rows = rowsOf(batch, weights[weights.length - 1], this.task.shape.heads);
     return batch.sentences.map(({ it }, s) => ({
@@ -92,7 +115,8 @@ class TaggerSession extends Session {
     return { score: right(known), heldOut: right(combination), own: right(own), habit: habitOf(known) };
   }
 
-  /** Return the noun that the model says for each sentence, a hundred at a time. */
+  /** Return the noun that the model says for each sentence, a hundred at a time.
+   * @param {Encoded[]} sentences */
   answersTo(sentences) {
     const hundreds = Array.from({ length: Math.ceil(sentences.length / ASKED) }, (_, i) =>
       sentences.slice(ASKED * i, ASKED * (i + 1)),
@@ -101,11 +125,16 @@ class TaggerSession extends Session {
   }
 }
 
-/** The share of right answers. */
+/** The share of right answers.
+ * @param {Answer[]} answers */
 const right = (answers) =>
-  answers.filter(({ sentence: { words, noun }, said }) => said === words[noun]).length / answers.length;
+  answers.filter(({ sentence: { words, noun }, said }) => said === words[/** @type {number} */ (noun)]).length /
+  answers.length;
 
+/** @extends {Session<RepeaterBatch, RepeaterResults>} */
 class RepeaterSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory */
   constructor(plan, memory) {
     const task = new Repeater(plan.sizes);
     super(plan, memory, task);
@@ -125,6 +154,7 @@ class RepeaterSession extends Session {
 
   /** Return a line for the last layer, and one for the head of the first layer that looks most at the symbol before. They
    * are those of the symbol before the last: the last is asked for.
+   * @param {RepeaterResults} results
    * @returns {Line[]} */
   lines({ batch, weights, next }) {
     const asks = batch.n - 2;
@@ -146,13 +176,17 @@ class RepeaterSession extends Session {
   }
 }
 
+/** @extends {Session<LabellerBatch, LabellerResults>} */
 class LabellerSession extends Session {
+  /** @param {Plan} plan
+   * @param {Memory} memory
+   * @param {Grammar} grammar */
   constructor(plan, memory, grammar) {
     const task = new Labeller(grammar, plan.sizes);
     super(plan, memory, task);
     this.task = task;
     this.test = task.gather(task.draw("new", ASKED, 1000 + this.seed));
-    this.shown = task.gather([task.encode(PUZZLE, grammar.read(PUZZLE).classes)]);
+    this.shown = task.gather([task.encode(PUZZLE, /** @type {Sentence} */ (grammar.read(PUZZLE)).classes)]);
   }
 
   /** Return what is seen now.
@@ -168,6 +202,7 @@ class LabellerSession extends Session {
   }
 
   /** Return a line for each *saw*. A tagger without attention has no weights.
+   * @param {LabellerResults} results
    * @returns {Line[]} */
   lines({ batch, weights, classes }) {
     const rows = weights.length ? rowsOf(batch, weights[0], 1)[0] : () => [PUZZLE.map(() => 0)];
@@ -188,7 +223,9 @@ class LabellerSession extends Session {
   }
 }
 
-/** @returns {number[]} the mean of rows */
+/** Return the mean of rows.
+ * @param {ArrayLike<number>[]} rows
+ * @returns {number[]} */
 const meanOf = (rows) => Array.from(rows[0], (_, j) => rows.reduce((sum, row) => sum + row[j], 0) / rows.length);
 
 /** Return the likeliest answers, with their probabilities.

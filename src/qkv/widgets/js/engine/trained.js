@@ -5,16 +5,25 @@ import { Run } from "./layers.js";
 import { Memory } from "./memory.js";
 import { output, takeParameters, together, transformer } from "./model.js";
 
+/** @import { Matrix } from "./memory.js" */
+/** @import { Settings, Shape } from "./model.js" */
+/** @import { Tensor, Weights } from "../safetensors.js" */
+/** @typedef {Float64Array} Table numbers row by row */
+/** @typedef {Record<string, Table>} Places intermediate results by the names that they have in Python */
+/** @typedef {(place: string, table: Table) => Table} Visit */
+/** @typedef {ReturnType<typeof makeTrained>} Trained */
+
 const ROOM = 2 ** 17; // numbers: for one run of the longest sequence
 
 /** Return a model with tensors from a file. `names` says where it has the embedding, the stack and the outputs.
- * @param {{ tensors: Record<string, { shape: number[], data: Float64Array }>, metadata: Record<string, string> }} file
+ * @param {Weights} file
  * @param {{ embedding: string, stack: string, outputs: Record<string, string> }} names */
 export function makeTrained({ tensors, metadata }, { embedding, stack, outputs }) {
-  const sizeOf = (name) => tensors[name]?.shape ?? [0];
+  const sizeOf = (/** @type {string} */ name) => tensors[name]?.shape ?? [0];
   let layers = 0;
   while (`${stack}.blocks.${layers}.norm_1.weight` in tensors) layers += 1;
   const [longest, dModel] = sizeOf(`${embedding}.positions.table`);
+  /** @type {Shape} */
   const shape = {
     vocabulary: sizeOf(`${embedding}.tokens.weight`)[0],
     longest,
@@ -45,16 +54,19 @@ export function makeTrained({ tensors, metadata }, { embedding, stack, outputs }
 }
 
 /** The names of a block's parts in a file. Queries, keys and values have a matrix each there. */
-const PARTS = {
+const PARTS = /** @type {Record<string, string[]>} */ ({
   norm1: ["norm_1"],
   norm2: ["norm_2"],
   qkv: ["attention.w_q", "attention.w_k", "attention.w_v"],
   out: ["attention.w_o"],
   w1: ["feed_forward.w_1"],
   w2: ["feed_forward.w_2"],
-};
+});
 
-/** Return the names that a parameter has in a file. */
+/** Return the names that a parameter has in a file.
+ * @param {string} name
+ * @param {string} stack
+ * @param {Record<string, string>} outputs */
 function sourcesOf(name, stack, outputs) {
   const path = name.split(".");
   const kind = path[path.length - 1].replace("gain", "weight");
@@ -64,7 +76,10 @@ function sourcesOf(name, stack, outputs) {
 }
 
 /** Write a tensor to the columns of a matrix from `column` on, and return how many it takes. As in torch, a row of a
- * weight matrix has the weights of one output, which is a column here. */
+ * weight matrix has the weights of one output, which is a column here.
+ * @param {Matrix} matrix
+ * @param {number} column
+ * @param {Tensor} tensor */
 function fill(matrix, column, { shape, data }) {
   const [outs, ins = 1] = shape;
   for (let o = 0; o < outs; o++) for (let i = 0; i < ins; i++) matrix.row(i)[column + o] = data[o * ins + i];
@@ -73,11 +88,16 @@ function fill(matrix, column, { shape, data }) {
 
 /** Return every place of one run of a sequence, by name. Tables are (n, features), those of q, k, v and heads are
  * (H, n, d_head), those of scores and weights (H, n, n). `edit` gets the outputs of a layer's heads and returns what
- * takes their place. */
+ * takes their place.
+ * @param {Trained} model
+ * @param {number[]} ids
+ * @param {Partial<Settings>} settings
+ * @param {Visit} [edit] */
 export function runTrained({ shape, memory, nodes }, ids, settings, edit) {
   const run = new Run(memory, false);
+  /** @type {Places} */
   const places = {};
-  const see = (place, matrix, heads = 1) => {
+  const see = (/** @type {string} */ place, /** @type {Matrix} */ matrix, heads = 1) => {
     if (edit && place.endsWith(".heads")) write(matrix, heads, edit(place, tableOf(matrix, heads)));
     places[place] = tableOf(matrix, heads);
   };
@@ -88,7 +108,9 @@ export function runTrained({ shape, memory, nodes }, ids, settings, edit) {
   return places;
 }
 
-/** Copy a matrix, head by head: each head's columns are a table of their own. */
+/** Copy a matrix, head by head: each head's columns are a table of their own.
+ * @param {Matrix} matrix
+ * @param {number} heads */
 function tableOf(matrix, heads) {
   const width = matrix.columns / heads;
   const table = new Float64Array(matrix.size);
@@ -98,7 +120,10 @@ function tableOf(matrix, heads) {
   return table;
 }
 
-/** Copy a table back, the inverse of `tableOf`. */
+/** Copy a table back, the inverse of `tableOf`.
+ * @param {Matrix} matrix
+ * @param {number} heads
+ * @param {Table} table */
 function write(matrix, heads, table) {
   const width = matrix.columns / heads;
   for (let h = 0; h < heads; h++)

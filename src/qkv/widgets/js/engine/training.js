@@ -4,12 +4,36 @@ import { normals, randomIntegers } from "../maths.js";
 import { Run } from "./layers.js";
 import { initialise, takeParameters } from "./model.js";
 
+/** @import { Matrix, Memory } from "./memory.js" */
+/** @import { Nodes, Settings, Shape } from "./model.js" */
+/** @typedef {Partial<Settings>} Switches settings of the forward pass */
+/** @typedef {object} Schedule
+ * @property {number} steps
+ * @property {number} batch sequences of a batch
+ * @property {number} rate the highest learning rate
+ * @property {number} warmUp the share of the steps in which the rate rises
+ * @property {number} beta2
+ * @property {number} seed */
+/** What a model learns: its batches, its loss, and the results of a run.
+ * @template Batch
+ * @template Results
+ * @typedef {object} Task
+ * @property {Shape} shape
+ * @property {(size: number, next: () => number) => Batch} batch
+ * @property {(run: Run, nodes: Nodes, batch: Batch, switches: Switches) => number} loss
+ * @property {(run: Run, nodes: Nodes, batch: Batch, switches: Switches) => Results} run */
+
 const DECAY = 0.01;
 
 /** The learning rate and the momentum β₁ of step `step` of `steps`: as in torch's OneCycleLR, the rate rises to `rate`
- * and falls to almost 0, along cosines, and the momentum does the opposite. */
+ * and falls to almost 0, along cosines, and the momentum does the opposite.
+ * @param {number} step
+ * @param {number} steps
+ * @param {number} rate
+ * @param {number} warmUp */
 export function oneCycle(step, steps, rate, warmUp) {
-  const between = (from, to, share) => to + ((from - to) / 2) * (1 + Math.cos(Math.PI * share));
+  const between = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ share) =>
+    to + ((from - to) / 2) * (1 + Math.cos(Math.PI * share));
   const top = warmUp * steps - 1;
   if (step <= top) {
     const share = step / top;
@@ -19,9 +43,14 @@ export function oneCycle(step, steps, rate, warmUp) {
   return { rate: between(rate, rate / 25e4, share), momentum: between(0.85, 0.95, share) };
 }
 
-/** A model in training. `settings` has steps, batch, rate, warmUp (the share of the steps in which the rate rises), beta2
- * and seed. `switches` are settings of the forward pass. The same seed gives the same numbers. */
+/** A model in training. The same seed gives the same numbers.
+ * @template Batch
+ * @template Results */
 export class Training {
+  /** @param {Task<Batch, Results>} task
+   * @param {Schedule} settings
+   * @param {Memory} memory
+   * @param {Switches} [switches] */
   constructor(task, settings, memory, switches = {}) {
     this.task = task;
     this.settings = settings;
@@ -31,7 +60,7 @@ export class Training {
     const { size } = values;
     this.nodes = nodes;
     this.values = values;
-    this.grads = grads;
+    this.grads = /** @type {Matrix} */ (grads); // a model in training has them
     this.means = memory.take(1, size);
     this.squares = memory.take(1, size);
     for (const { numbers } of [this.means, this.squares]) numbers.fill(0);
@@ -48,12 +77,27 @@ export class Training {
     const loss = this.differentiate(batch);
     const now = oneCycle(this.step, steps, rate, warmUp);
     this.step += 1;
-    const all = [this.values, this.grads, this.means, this.squares].map(({ address }) => address);
-    this.memory.kernels.adamw(...all, this.values.size, now.rate, now.momentum, beta2, 1e-8, DECAY, this.step);
+    const [values, grads, means, squares] = [this.values, this.grads, this.means, this.squares].map(
+      (each) => each.address,
+    );
+    this.memory.kernels.adamw(
+      values,
+      grads,
+      means,
+      squares,
+      this.values.size,
+      now.rate,
+      now.momentum,
+      beta2,
+      1e-8,
+      DECAY,
+      this.step,
+    );
     return loss;
   }
 
-  /** Compute the derivatives of the loss by all parameters, and return the loss. */
+  /** Compute the derivatives of the loss by all parameters, and return the loss.
+   * @param {Batch} batch */
   differentiate(batch) {
     this.grads.numbers.fill(0);
     const run = new Run(this.memory, true);
@@ -63,7 +107,11 @@ export class Training {
     return loss;
   }
 
-  /** Run a batch without training, and return what `read(results)` returns. */
+  /** Run a batch without training, and return what `read(results)` returns.
+   * @template Found
+   * @param {Batch} batch
+   * @param {(results: Results) => Found} read
+   * @param {Switches} [switches] */
   look(batch, read, switches = {}) {
     const run = new Run(this.memory, false);
     const found = read(this.task.run(run, this.nodes, batch, { ...this.switches, ...switches }));

@@ -10,6 +10,9 @@ import { Grammar } from "../grammar.js";
 import { Memory } from "./memory.js";
 import { sessionOf } from "./session.js";
 
+/** @import { Choices } from "./plans.js" */
+/** @import { Frame, Result } from "./shown.js" */
+
 const BYTES = 2 ** 25;
 const EVERY = 5; // steps between frames
 
@@ -22,12 +25,15 @@ let paused = false;
 /** @type {(value?: unknown) => void} */
 let resume = () => {};
 
+/** @param {Choices} choices
+ * @param {number} pace */
 async function train(choices, pace) {
   number += 1;
   const mine = number;
   paused = false;
   const session = sessionOf(choices, new Memory(space, kernels, Float32Array, SPARE), grammar);
-  const tell = (answer) => postMessage({ number: mine, isFast: kernels.isFast, ...answer });
+  const tell = (/** @type {{ frame: Frame } | { result: Result }} */ answer) =>
+    postMessage({ number: mine, isFast: kernels.isFast, ...answer });
   tell({ frame: session.frame() });
   while (session.step < session.steps) {
     const start = performance.now();
