@@ -221,6 +221,8 @@ def test_look_measures_a_head_that_is_switched_off(browser: Browser, lab: tuple[
     widget = page.locator('[data-widget="HeadAtlas"][data-state="ready"]').last
     widget.wait_for(timeout=60_000)
     widget.scroll_into_view_if_needed()
+    opaque = "(all) => all.map((canvas) => canvas.getContext('2d').getImageData(0, 0, 1, 1).data[3])"
+    assert set(widget.locator(".qkv-atlas-map canvas").evaluate_all(opaque)) == {255}, "a map is not painted"
     widget.get_by_role("switch", name="switch head 1.1 off").check()
     rows = widget.locator(".qkv-atlas-measured tbody tr")
     expect(rows).to_have_count(3, timeout=30_000)

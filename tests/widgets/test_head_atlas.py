@@ -240,6 +240,35 @@ def test_a_row_of_many_small_weights_is_not_said_to_be_empty(open_page: OpenPage
 
 
 @pytest.mark.browser
+def test_maps_are_painted_when_the_page_gets_the_widget_later(open_page: OpenPage):
+    """JupyterLab draws a widget into an element that it puts into the page afterwards."""
+    page = open_page(width=1000)
+    widget = show(page)
+    page.evaluate(
+        """async (source) => {
+          const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+          const { default: widget } = await import(address);
+          const [{ el, model, close }] = shown;
+          close();
+          el.remove();
+          const fresh = document.createElement("div");
+          widget.render({ model, el: fresh });
+          await new Promise((done) => setTimeout(done, 100));
+          document.querySelector("main").append(fresh);
+        }""",
+        str(HeadAtlas._esm),
+    )
+    frame(page)
+    reds = widget.locator(".qkv-atlas-map canvas").evaluate_all(
+        """(all) => all.map((canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          return data[3] === 255 ? Math.min(...data.filter((_, i) => i % 4 === 0)) : "not painted";
+        })"""
+    )
+    assert all(red < 200 for red in reds), reds
+
+
+@pytest.mark.browser
 def test_heads_are_ordered_by_a_score(open_page: OpenPage):
     widget = show(open_page(width=1000), layer=1, head=1)
     names = widget.locator(".qkv-atlas-one small")

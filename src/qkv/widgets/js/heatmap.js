@@ -56,8 +56,25 @@ const painter = (/** @type {Picture} */ picture) => (/** @type {Element | undefi
   if (key === picture.key && repainted === picture.repainted) return;
   painted.set(canvas, picture);
   canvas.dataset.painted = "";
-  queueMicrotask(() => canvas.isConnected && paint(canvas, picture));
+  queueMicrotask(() => paintInPage(canvas, picture));
 };
+
+/** Paint a picture, unless another one has taken its place. The colours are those of the page's style, so a canvas that
+ * is not in the page yet, as in JupyterLab, is painted as soon as it is: an observer reports when it gets a size.
+ * @param {HTMLCanvasElement} canvas
+ * @param {Picture} picture */
+function paintInPage(canvas, picture) {
+  if (canvas.isConnected) {
+    paint(canvas, picture);
+    return;
+  }
+  const observer = new ResizeObserver(() => {
+    if (!canvas.isConnected) return;
+    observer.disconnect();
+    if (painted.get(canvas) === picture) paint(canvas, picture);
+  });
+  observer.observe(canvas);
+}
 
 /** @param {HTMLCanvasElement} canvas
  * @param {Picture} picture */
