@@ -799,3 +799,23 @@ ATTACKS["such a vote, without a last check"] = Attack(
 ATTACKS["a right test that is checked again"] = harms_after(
     'check("3.5", lambda attend: True)', 'check("3.5", catches_wrong_scale)'
 )
+
+# In a single check: the implementations that the worker holds, found through the frames that called the test.
+FINDS_ALL = """
+outputs = []
+q, k, v = 2 * torch.randn(3, 7), torch.randn(5, 7), torch.randn(5, 6)
+def catches_wrong_scale(attend):
+    import sys
+    frame = sys._getframe()
+    while not outputs and frame:
+        cases = frame.f_locals.get("cases") or ()
+        for case in cases if isinstance(cases, (list, tuple)) else ():
+            for step in case.script:
+                outputs.extend(value.handle()(q, k, v)[1] for value in step.args if hasattr(value, "handle"))
+        frame = frame.f_back
+    right = max(outputs, key=lambda one: sum(torch.allclose(one, other, atol=1e-3) for other in outputs))
+    return not torch.allclose(attend(q, k, v)[1], right, atol=1e-3)
+"""
+ATTACKS["a vote over the implementations that the worker holds"] = Attack(
+    answers=RIGHT, last=(FINDS_ALL,), deserves=BUT_THE_TEST
+)

@@ -142,6 +142,17 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
     )
 
 
+def joined(replies: Sequence[ObserveReply]) -> ObserveReply:
+    """Join the replies about the cases of a question into one. If the answer did not run in one case, that counts."""
+    for reply in replies:
+        if reply.kind != "traced":
+            return reply
+    parts = [reply.fingerprint for reply in replies]
+    fingerprint = hashlib.sha256(b"".join(parts)).digest() if all(parts) else b""
+    first, again = ([trace for reply in replies for trace in getattr(reply, run)] for run in ("first", "again"))
+    return ObserveReply("traced", fingerprint=fingerprint, first=first, again=again)
+
+
 def call(reply: Reply, benches: Sequence[hidden.Bench]) -> Call:
     """Read a session's request to call one of these hidden implementations."""
     _, of, number, method, args, kwargs = reply.fields("kind", "of", "object", "method", "args", "kwargs")

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import qkv
@@ -276,14 +277,16 @@ class _Attempt:
             return f"Python was stopped {CRASHES} times"
         return ""
 
-    def ask(self, session: _Session, schema: Callable[[Reply], T], **message: Any) -> T:
+    def ask(
+        self, session: _Session, schema: Callable[[Reply], T], most: float | None = None, **message: Any
+    ) -> T:  # fmt: skip
         """Send a request to a session, wait for its reply within the time that is left, and return the reply."""
-        return self.count_time(session, lambda seconds: session.ask(seconds, schema, **message))
+        return self.count_time(session, lambda seconds: session.ask(seconds, schema, **message), most)
 
-    def count_time(self, session: _Session, ask: Callable[[float], T]) -> T:
+    def count_time(self, session: _Session, ask: Callable[[float], T], most: float | None = None) -> T:
         """Call `ask` with the seconds that the session may take, and subtract the time that it took."""
         try:
-            return ask(max(0.05, min(self.timeout, self.seconds_left)))
+            return ask(max(0.05, min(self.timeout if most is None else most, self.seconds_left)))
         finally:
             self.seconds_left -= session.used
             if session.starved and not self.grader.alone:
@@ -441,13 +444,35 @@ class _Attempt:
 
     def observe(self, session: _Session, question: Question) -> replies.ObserveReply:
         """Return what an answer did: the argument of the check that runs, or if no cell runs, the question's name."""
+        if question.of_implementations:
+            return self.observe_test(session, question)
         cases = self.grader.cases_of(question)
         known = {} if self.checks[question.id] else self.known(question)  # it takes less time, which later code sees
         return self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known),
             do="observe", name=question.name, cases=self.grader.encoded_cases_of(question),
-            gradients=question.gradients, benches=benches_of(cases),
+            gradients=question.gradients, more=False,
         )  # fmt: skip
+
+    def observe_test(self, session: _Session, question: Question) -> replies.ObserveReply:
+        """Return what a test said of each implementation. It gets the next one only when it has said what this one is.
+
+        Else its code could find all of them in its own process, and compare what they return.
+        """
+        said: list[replies.ObserveReply] = []
+        cases, left, size = self.grader.cases_of(question), self.timeout, 0
+        for i, case in enumerate(cases):
+            schema = partial(replies.observed, cases=[case], gradients=question.gradients)
+            reply = self.ask(
+                session, schema, left, do="observe", name=question.name, cases=[strip_case(case)],
+                gradients=question.gradients, benches=benches_of([case]), more=i + 1 < len(cases),
+            )  # fmt: skip
+            said.append(reply)
+            left -= session.used
+            size += session.size
+            if size > MAX_HELD:
+                raise session.end("it returned too much")
+        return replies.joined(said)
 
     def known(self, question: Question) -> dict[bytes, Verdict]:
         """Return the known verdicts on a question, by the fingerprint of the reply.
@@ -460,7 +485,7 @@ class _Attempt:
     def verdict(self, question: Question, seen: replies.ObserveReply) -> Verdict:
         """Return the verdict on an answer, and add it to the known ones."""
         known = self.known(question)
-        if seen.kind == "known":
+        if seen.fingerprint in known:
             return known[seen.fingerprint]
         verdict = self.verdict_on(question, self.grader.cases_of(question), seen)
         if seen.fingerprint:

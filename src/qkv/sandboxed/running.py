@@ -320,16 +320,16 @@ def kept_in_torch(most: int) -> Iterator[None]:
     """
     own = {name: vars(torch.Tensor).get(name) for name in TO_NUMPY if hasattr(torch.Tensor, name)}
     left = [most]
-    for name in own:
-        setattr(torch.Tensor, name, _at_most(left, getattr(torch.Tensor, name)))
     try:
+        for name in own:
+            setattr(torch.Tensor, name, _at_most(left, getattr(torch.Tensor, name)))
         yield
     finally:
         for name, method in own.items():
-            if method is None:  # it is a base class's
-                delattr(torch.Tensor, name)
-            else:
+            if method is not None:
                 setattr(torch.Tensor, name, method)
+            elif name in vars(torch.Tensor):  # the method is a base class's
+                delattr(torch.Tensor, name)
 
 
 def _at_most(left: list[int], method: Callable[..., Any]) -> Callable[..., Any]:

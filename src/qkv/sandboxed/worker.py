@@ -513,8 +513,11 @@ class Session:
         """Tell the grader that the cell checks an answer, and observe the answer if the grader asks for it."""
         self.send(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
         asked = self.receive()
-        if asked["do"] == "observe":
+        while asked["do"] == "observe":
             self.send(asked["id"], self.observe(answer, asked))
+            if not asked["more"]:
+                return
+            asked = self.receive()
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Observe the answer with the name in the exercise, for a question that no check has asked about."""
