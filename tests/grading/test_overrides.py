@@ -146,6 +146,13 @@ def test_a_line_about_nobody_or_nothing_is_said(tmp_path: Path):
     assert lines.apply(made()).score == 5.5
 
 
+def test_the_name_without_the_number_of_a_system_is_asked_about(tmp_path: Path):
+    lines = table(tmp_path / "o.csv", "student,question,points\nlovelaceada,3.1,1\n")
+    class_of_canvas = {"lovelaceada_11230", "lovelaceada_11231", "lovelace_11232"}
+    said = lines.problems(class_of_canvas, {"03_scaling"})
+    assert said[0].endswith("not in this class. Is it lovelaceada_11230 or lovelaceada_11231?")
+
+
 def test_the_last_line_about_the_same_points_counts(tmp_path: Path):
     lines = table(tmp_path / "o.csv", "student,question,points\n*,3.2,full\nada,3.2,1\n")
     assert [lines.apply(made(who)).score for who in ("ada", "bob")] == [4.0, 5.0]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 import torch
 
 from qkv import check
 from qkv.questions import find
 from qkv.questions.catalogue import q3_5, q5_6, q7_6
+from qkv.questions.engine import Draw
+from qkv.questions.shared.implementations import draw_implementations
 from qkv.sandboxed.observations import results_of
 from tests.questions.answers import expected_verdicts, right_answers
 
@@ -31,6 +35,15 @@ def test_how_many_are_wrong_cannot_be_known(question):
     drawn = [[truth[case.name] for case in find(question).fresh_cases(seed)] for seed in range(80)]
     assert len({sum(one) for one in drawn}) == len({len(one) - sum(one) for one in drawn}) == 5
     assert {one[0] for one in drawn} == {one[-1] for one in drawn} == {True, False}
+
+
+@by_question
+def test_which_one_is_the_first_right_one_cannot_be_guessed(question):
+    """Who compares all with one of them, without knowing what is right, is seldom right."""
+    kinds = IMPLEMENTATIONS[question]
+    truth = {one.name: one.wrong for one in kinds}
+    drawn = [[truth[case.name] for case in draw_implementations(Draw(seed), kinds)] for seed in range(400)]
+    assert Counter(one.index(False) for one in drawn).most_common(1)[0][1] < 0.2 * len(drawn)
 
 
 # ── the margin between right and wrong ────────────────────────────────────────────────────────────

@@ -19,7 +19,7 @@ from qkv.questions.engine.causes import cause_of_a_product, most_frequent
 from qkv.questions.engine.comparing import agree, result_differences
 from qkv.sandboxed.observations import Observation, results_of
 from tests.questions.answers import expected_verdicts, right_answers
-from tests.questions.test_twins import verdict
+from tests.questions.test_twins import verdict, verdict_in
 
 # ── chapter 1 ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -455,3 +455,18 @@ def test_sizes_that_are_equal_by_chance_name_no_cause():
 def test_an_exception_that_many_ideas_raise_names_none():
     found = verdict(find("5.5"), type("Broken", (LoopedHeads,), {"heads": lambda self, layer, x: layer(x.mT)}))
     assert (found.status, found.misconception) in (("error", None), ("error", "not-transposed"))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("seed", range(8))
+def test_half_precision_is_named_also_where_numbers_nearly_cancel(seed, dtype):
+    def scores(q, k):
+        return (q.to(dtype) @ k.to(dtype).mT / math.sqrt(q.size(-1))).type_as(q)
+
+    found = verdict_in(find("3.1"), scores, find("3.1").fresh_cases(seed))
+    assert found.misconception == "half-precision", found
+
+
+def test_a_class_without_init_is_a_class_where_a_function_is_asked():
+    found = verdict(find("3.1"), type("Scores", (), {"forward": lambda self, q, k: q @ k.mT}))
+    assert found.misconception == "class-for-a-function", found

@@ -68,7 +68,9 @@ class Overrides:
         said = []
         for line in self.lines:
             if line.student != EVERYBODY and line.student not in known:
-                said.append(f"the overrides name the student {line.student}, who is not in this class.")
+                alike = sorted(student for student in known if student.startswith(f"{line.student}_"))
+                meant = f" Is it {' or '.join(alike)}?" if alike else ""
+                said.append(f"the overrides name the student {line.student}, who is not in this class.{meant}")
             if line.what not in names and not _is_question(line.what):
                 said.append(f"the overrides name {line.what}, which is no question and no notebook here.")
         return list(dict.fromkeys(said))

@@ -87,6 +87,10 @@ def annotated(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tenso
     return (x - mean(x)) / (x.std(-1, keepdim=True) + eps) * gain + bias
 
 
+def fixed_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tensor:
+    return layer_norm(x, gain, bias, eps=1e-6)
+
+
 def no_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return layer_norm(x, gain, bias, eps=0.0)
 
@@ -152,6 +156,7 @@ QUESTION = Question(
         mistake("norm-over-the-first-axis", over_axes(0)),
         mistake("axis-counted-from-the-front", over_axes(1)),
         mistake("eps-ignored", eps_ignored),
+        mistake("fixed-eps", fixed_eps),
         mistake("no-eps", no_eps),
         mistake("another-default", *map(another_default, (1e-6, 1e-8, 1e-12, 1e-3))),
         affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),

@@ -187,7 +187,8 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
         making = evidence.cases[i].script[len(evidence.seen[i].results)].act == "make"
         if making and "__init__" not in raised.text:
             return "function-for-a-class", " A class was asked for. What makes an object here, and what is called?"
-        if "__init__" in raised.text and not evidence.cases[i].wants_class:
+        of_a_class = "__init__" in raised.text or raised.text.endswith("() takes no arguments")
+        if of_a_class and not evidence.cases[i].wants_class:
             return "class-for-a-function", " A function was asked for. Which line of your class would be its body?"
     step = len(evidence.seen[i].results)
     given = [k for k, value in enumerate(evidence.cases[i].script[step].args) if value is None]

@@ -45,15 +45,20 @@ def list_implementations(
 def draw_implementations(
     draw: Draw, implementations: Sequence[Implementation], methods: tuple[str, ...] = ()
 ) -> list[Case]:
-    """Draw each implementation once and some again, in any order, so that the number of wrong ones cannot be known."""
+    """Draw each implementation once and some again, so that the number of wrong ones cannot be known.
+
+    Any number of wrong ones comes first: in a plain random order, a test that compares with the first is often right.
+    """
     kinds = [[one for one in implementations if one.wrong == wrong] for wrong in (False, True)]
     apart = draw.apart("order")  # the results of an implementation say something about its seed, but not of the order
     again = [apart.choose(kind) for kind in kinds for _ in range(apart.whole(0, 4))]
     every = [*implementations, *again]
     order = torch.randperm(len(every), generator=apart.generator).tolist()
+    wrong = [i for i in order if every[i].wrong]
+    first = wrong[: apart.whole(0, len(wrong))]
     return [
         Case(call(Hidden(one.make, (draw.whole(0, 2**31 - 2),), methods, one.name)), one.name)
-        for one in (every[i] for i in order)
+        for one in (every[i] for i in [*first, *(i for i in order if i not in first)])
     ]
 
 
