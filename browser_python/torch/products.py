@@ -10,11 +10,11 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from .dtypes import C_NAMES, TYPE_NAMES, bool_, dtype
+from .dtypes import C_NAMES, TYPE_NAMES, State, bool_, dtype
 from .kernels import BIG, KERNELS, Loop, address_of, bound, merged, starts_of
 from .numbers import Numbers
 from .shapes import Size, axis_of, common_shape, product, strides_of
-from .tensors import Tensor, broadcast_view, method, record_rules, tensor_from_parts, tensor_of, view_of
+from .tensors import Tensor, broadcast_view, dispatched, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
 
@@ -87,6 +87,12 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     A vector is a row as the left operand, and a column as the right one.
     """
     check_product(a, b)
+    out = unnamed_product(a, b)
+    return dispatched(out, "aten::bmm") if State.dispatch_modes else out
+
+
+def unnamed_product(a: Tensor, b: Tensor) -> Tensor:
+    """Return `matmul(a, b)`, without telling it to any `TorchDispatchMode` by its name."""
     if not (a.requires_grad or b.requires_grad):
         return plain_product(a, b)
     A, B = (a.unsqueeze(0) if a.ndim == 1 else a), (b.unsqueeze(1) if b.ndim == 1 else b)

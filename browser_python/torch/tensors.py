@@ -404,23 +404,27 @@ def tensor_from_parts(
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t.dtype, t._writes = data, offset, strides, kind, [0]
     t.shape = shape if type(shape) is Size else Size(shape)
-    if State.dispatch_modes:
-        for mode in State.dispatch_modes:
-            mode.__torch_dispatch__(FinishedOperation(t), (), ())
+    return dispatched(t, "formed") if State.dispatch_modes else t
+
+
+def dispatched(t: Tensor, name: str) -> Tensor:
+    """Tell each active `TorchDispatchMode` which operation has created a tensor, and return the tensor."""
+    for mode in State.dispatch_modes:
+        mode.__torch_dispatch__(FinishedOperation(t, name), (), ())
     return t
 
 
 class FinishedOperation:
     """An operation as `__torch_dispatch__` receives it: calling it returns the tensor that it has created."""
 
-    def __init__(self, t: Tensor) -> None:
-        self.t = t
+    def __init__(self, t: Tensor, name: str) -> None:
+        self.t, self._name = t, name
 
     def __call__(self) -> Tensor:
         return self.t
 
     def name(self) -> str:
-        return "formed"
+        return self._name
 
 
 def tensor_of(values: Iterable[float], shape: Sequence[int], dt: dtype) -> Tensor:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
 
 from browser_python import torch as page_torch
+from browser_python.torch.utils._python_dispatch import TorchDispatchMode
 from tests.browser_python.both import differences
 
 # Some of these programs use what torch itself warns of.
@@ -1188,3 +1190,20 @@ torch.zeros(2, 3, dtype=torch.int64).scatter(1, torch.tensor([[0]]), torch.inf)
 
 def test_states_and_optimizers_print_as_in_torch():
     assert not differences(PRINTED.strip().splitlines())
+
+
+@pytest.mark.parametrize("program", ["a @ b", "torch.einsum('ij,jk->ik', a, b)", "F.linear(a, b.mT)", "a.mv(b[:, 0])"])
+def test_a_dispatch_mode_is_told_which_tensors_are_products_of_matrices(program: str):
+    told: list[tuple[str, int]] = []
+
+    class Telling(TorchDispatchMode):
+        def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            told.append((operation.name(), operation().numel()))
+            return operation()
+
+    a, b = page_torch.ones(3, 5), page_torch.ones(5, 7)
+    with Telling():
+        out = eval(program, {"a": a, "b": b, "torch": page_torch, "F": page_torch.nn.functional})
+        a * 2
+    assert ("aten::bmm", out.numel()) in told
+    assert told[-1] == ("formed", 15)
