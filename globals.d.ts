@@ -12,6 +12,12 @@ declare module "*.html" {
   export default text;
 }
 
+/** Python itself, as Pyodide compiled it. */
+declare module "*/pyodide.asm.mjs" {
+  const createPyodideModule: NonNullable<import("pyodide").PyodideConfig["createPyodideModule"]>;
+  export default createPyodideModule;
+}
+
 /** The text of a module's bundle, for a worker. */
 declare module "*?text" {
   const text: string;
@@ -29,8 +35,8 @@ declare var qkvFile: (name: string, text: string) => void;
 
 /** The editor of a page's texts, once its script is loaded. */
 declare var qkvEditor: {
-  enhance: (area: HTMLTextAreaElement, written: () => void) => unknown;
-  press: (view: unknown, key: string) => void;
+  enhance: (area: HTMLTextAreaElement, written: () => void) => import("@codemirror/view").EditorView;
+  press: (view: import("@codemirror/view").EditorView, key: string) => void;
 };
 
 /** The engine of the real model, once its script is loaded. */

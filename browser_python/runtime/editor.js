@@ -24,7 +24,9 @@ const onPhone = [
   })),
 ];
 
-/** Do what a key of the row of keys says. */
+/** Do what a key of the row of keys says.
+ * @param {EditorView} view
+ * @param {string} key */
 export function press(view, key) {
   if (key === "↹") indentMore(view);
   else if (key === "↶") undo(view);
@@ -32,7 +34,9 @@ export function press(view, key) {
 }
 
 /** Replace a textarea by an editor with its text, its label, its selection and the focus. `onChange` is called after
- * each change of the text. */
+ * each change of the text.
+ * @param {HTMLTextAreaElement} area
+ * @param {() => void} onChange */
 export function enhance(area, onChange) {
   const label = area.getAttribute("aria-label");
   const extensions = [

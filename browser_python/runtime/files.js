@@ -4,19 +4,21 @@
 const COPY = location.protocol === "file:";
 const PATIENCE = [8, 16, 32]; // seconds without a byte, after which a try ends
 const PAUSE = 1000; // ms before another try
+/** @type {Map<string, (text: string) => void>} */
 const waiting = new Map(); // the resolve functions of promised files, by name
 
 /** Receive a file from such a script, as compressed text in base64. */
-globalThis.qkvFile = (name, text) => waiting.get(name)(text);
+globalThis.qkvFile = (name, text) => waiting.get(name)?.(text);
 
-/** Load a script. */
+/** Load a script.
+ * @param {URL} address */
 function loadScript(address) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
     const problem = () => reject(new Error(`${address.href.split("/").pop()} could not be loaded`));
     script.addEventListener("load", resolve);
     script.addEventListener("error", problem);
-    script.src = address;
+    script.src = address.href;
     document.head.append(script);
   });
 }
@@ -38,7 +40,7 @@ export async function bytesOf(folder, name, options = {}) {
   }
   for (const seconds of PATIENCE) {
     let count = 0;
-    const onMore = (more) => {
+    const onMore = (/** @type {number} */ more) => {
       count += more;
       onBytes(more);
     };
@@ -65,9 +67,14 @@ export const loaded = (load) =>
     return load("reload");
   });
 
-/** Fetch a file, and throw an Error if it is not there, or if nothing of it comes for some seconds. */
+/** Fetch a file, and throw an Error if it is not there, or if nothing of it comes for some seconds.
+ * @param {URL} address
+ * @param {RequestCache} cache
+ * @param {number} seconds
+ * @param {(count: number) => void} onBytes */
 async function fetchBytes(address, cache, seconds, onBytes) {
   const stop = new AbortController();
+  /** @type {number | undefined} */
   let clock;
   const wait = () => {
     clearTimeout(clock);
@@ -78,6 +85,8 @@ async function fetchBytes(address, cache, seconds, onBytes) {
     const response = await fetch(address, { cache, signal: stop.signal });
     if (!response.ok) throw new Error(`status ${response.status}`);
     const counter = new TransformStream({
+      /** @param {Uint8Array} chunk
+       * @param {TransformStreamDefaultController} controller */
       transform(chunk, controller) {
         wait();
         onBytes(chunk.byteLength);
@@ -90,8 +99,11 @@ async function fetchBytes(address, cache, seconds, onBytes) {
   }
 }
 
-/** Return the bytes of a file in a downloaded copy of the site. */
+/** Return the bytes of a file in a downloaded copy of the site.
+ * @param {URL} folder
+ * @param {string} name */
 async function bytesOfCopy(folder, name) {
+  /** @type {Promise<string>} */
   const text = new Promise((resolve) => {
     waiting.set(name, resolve);
   });
@@ -112,11 +124,15 @@ export async function checkBytes(name, bytes, built) {
   if (bytes.byteLength !== size || found !== sha256) throw new Error(`${name} is not as it was built`);
 }
 
-const unpacked = (stream) => stream.pipeThrough(new DecompressionStream("gzip"));
+const unpacked = (/** @type {ReadableStream<BufferSource>} */ stream) =>
+  stream.pipeThrough(new DecompressionStream("gzip"));
 
+/** @param {URL} folder
+ * @param {string} name */
 export const textOf = async (folder, name) => new TextDecoder().decode(await bytesOf(folder, name));
 
-/** Return the editor's module, which is a script in any case. */
+/** Return the editor's module, which is a script in any case.
+ * @param {URL} folder */
 export async function editorOf(folder) {
   if (!globalThis.qkvEditor) await loadScript(new URL("editor.js", folder));
   return globalThis.qkvEditor;
@@ -125,14 +141,17 @@ export async function editorOf(folder) {
 /**
  * Return the store of Python's memory after all imports. A later start reads it and imports nothing. It is kept in the
  * service worker's cache, if there is one. `made` identifies the files from which the memory came.
+ * @param {URL} folder
+ * @param {string} made
  */
 export function memoryOf(folder, made) {
   const address = new URL(`memory-${made}`, folder);
   return {
     async read() {
       const found = COPY ? undefined : await globalThis.caches?.match(address);
-      return found && new Response(unpacked(found.body)).arrayBuffer();
+      return found?.body && new Response(unpacked(found.body)).arrayBuffer();
     },
+    /** @param {ArrayBuffer} bytes */
     async keep(bytes) {
       const names = COPY ? [] : ((await globalThis.caches?.keys()) ?? []);
       const name = names.find((one) => one.startsWith("qkv-python-"));

@@ -11,16 +11,21 @@ const FORMAT = { format: "qkv-answers", version: 1 };
  * @type {Record<string, Entry> | undefined} */
 let ofThisVisit;
 
+/** @param {unknown} value
+ * @returns {value is Record<string, unknown>} */
 const isObject = (value) => typeof value === "object" && value !== null;
 
-/** Check whether a stored value is a verdict: another page of this host can have written anything. */
+/** Check whether a stored value is a verdict: another page of this host can have written anything.
+ * @param {unknown} value
+ * @returns {value is Verdict & Record<string, unknown>} */
 const isVerdict = (value) =>
   isObject(value) &&
   ["string", "undefined"].includes(typeof value.source) &&
   ["string", "undefined"].includes(typeof value.status) &&
   (value.points === undefined || Number.isFinite(value.points));
 
-const isEntry = ([, entry]) => isVerdict(entry) && (entry.checked === undefined || isVerdict(entry.checked));
+const isEntry = (/** @type {[string, unknown]} */ [, entry]) =>
+  isVerdict(entry) && (entry.checked === undefined || isVerdict(entry.checked));
 
 /** Return the answers that this browser keeps.
  * @returns {Record<string, Entry>} */
@@ -36,7 +41,8 @@ export function load() {
   }
 }
 
-/** Keep the answers, and return whether the browser stored them. If not, they are kept until the page is left. */
+/** Keep the answers, and return whether the browser stored them. If not, they are kept until the page is left.
+ * @param {Record<string, Entry>} answers */
 export function save(answers) {
   try {
     if (Object.keys(answers).length) localStorage.setItem(KEY, JSON.stringify({ ...FORMAT, answers }));
@@ -49,17 +55,20 @@ export function save(answers) {
   }
 }
 
-/** Call a function when another tab has changed the answers. */
+/** Call a function when another tab has changed the answers.
+ * @param {() => void} act */
 export function onOtherTab(act) {
   window.addEventListener("storage", ({ key }) => {
     if (key === KEY || key === null) act();
   });
 }
 
-/** Change the entry of one text, and return whether the browser stored it. A value of undefined removes its key. */
+/** Change the entry of one text, and return whether the browser stored it. A value of undefined removes its key.
+ * @param {string} key
+ * @param {Partial<Entry>} change */
 export function note(key, change) {
   const { [key]: before, ...others } = load();
   const now = { ...before, ...change };
-  for (const name of Object.keys(now)) if (now[name] === undefined) delete now[name];
+  for (const name of /** @type {(keyof Entry)[]} */ (Object.keys(now))) if (now[name] === undefined) delete now[name];
   return save(Object.keys(now).length ? { ...others, [key]: now } : others);
 }

@@ -2,11 +2,16 @@
 
 import { float32, float64, SPARE } from "../../kernels/kernels.js";
 
-/** Return the kernels of random numbers for one type of number. */
+/** @import { Kernel, NumberType, Space } from "../../kernels/plain.js" */
+/** @typedef {{ memory: Space, _malloc: (bytes: number) => number }} Heap the memory of Pyodide's module */
+
+/** Return the kernels of random numbers for one type of number.
+ * @param {Space} memory
+ * @param {NumberType} Numbers */
 function randomKernels(memory, Numbers) {
-  const numbers = (at, n) => new Numbers(memory.buffer, at, n);
+  const numbers = (/** @type {number} */ at, /** @type {number} */ n) => new Numbers(memory.buffer, at, n);
   const single = Numbers === Float32Array;
-  return {
+  return /** @satisfies {Record<string, Kernel>} */ ({
     // Uniform numbers from 0 to 1, from random words: 24 bits of one word, or 53 bits of two.
     uniform(out, words, n) {
       const O = numbers(out, n);
@@ -24,22 +29,26 @@ function randomKernels(memory, Numbers) {
           O[j + 8] = radius * Math.sin(turn);
         }
     },
-  };
+  });
 }
 
-/** Return a function of addresses that calls a kernel: `set_kernels` of torch/kernels.py says what `fixed` is. */
+/** Return a function of addresses that calls a kernel: `set_kernels` of torch/kernels.py says what `fixed` is.
+ * @param {Kernel} kernel
+ * @param {string} fixed */
 function bind(kernel, fixed) {
+  /** @type {[(number | null)[], number[][]]} */
   const [args, starts] = JSON.parse(fixed);
   const places = [...args.keys()].filter((place) => args[place] === null);
-  return (...addresses) => {
+  return (/** @type {number[]} */ ...addresses) => {
     for (const start of starts) {
       for (let i = 0; i < places.length; i++) args[places[i]] = addresses[i] + start[i];
-      kernel(...args);
+      kernel(.../** @type {number[]} */ (args));
     }
   };
 }
 
-/** Give the page's torch its loops. They take addresses, because a proxy of an array takes longer than most loops. */
+/** Give the page's torch its loops. They take addresses, because a proxy of an array takes longer than most loops.
+ * @param {import("pyodide").PyodideInterface & { _module: Heap }} python */
 export function giveKernels(python) {
   const { memory } = python._module;
   const options = { spare: python._module._malloc(SPARE) };

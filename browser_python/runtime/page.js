@@ -7,31 +7,52 @@ import { load, note, onOtherTab, save } from "./kept.js";
 import { showKeys } from "./keys.js";
 import { Python } from "./python.js";
 
-const all = (selector, from = /** @type {ParentNode} */ (document)) =>
+/** @import { EditorView } from "@codemirror/view" */
+/** @import { Entry } from "./kept.js" */
+/** @import { Answer, Request } from "./python.js" */
+/** @typedef {{ area: HTMLTextAreaElement, view?: EditorView, text: string }} Editor of a textarea; `view` once it is CodeMirror */
+/** @typedef {{ id: string, cell_type: string, source: string[] }} Cell */
+/** @typedef {{ cells: Cell[], metadata: { left_out: string[] } }} Notebook */
+
+const all = (/** @type {string} */ selector, from = /** @type {ParentNode} */ (document)) =>
   /** @type {HTMLElement[]} */ ([...from.querySelectorAll(selector)]);
 /** Return the first element that a selector finds; throw an Error if there is none. */
-const one = (selector, from = /** @type {ParentNode} */ (document)) => {
+const one = (/** @type {string} */ selector, from = /** @type {ParentNode} */ (document)) => {
   const [found] = all(selector, from);
   if (!found) throw new Error(`nothing on this page is ${selector}`);
   return found;
 };
+/** Return the part of the page, with its buttons, that an element is in.
+ * @param {Element} element */
+const placeOf = (element) => /** @type {HTMLElement} */ (element.closest(".qkv-live"));
 const HERE = all("[data-page]")[0]?.dataset.page ?? "";
 const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
 const LOOKING = "Still comparing it with known mistakes …";
 const GONE = "What the cells had made is gone: the next Run begins with the cells above it.";
 const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
 
+/** @type {HTMLElement[]} */
 let places = []; // the elements that show what Python does, beside the buttons that wait for it
 const python = new Python(FILES, (words) => {
   for (const place of places) place.textContent = words;
 });
 
 // ── editors ────────────────────────────────────────────────────────────────────────────────────────
-const editors = new Map(); // by key: "3.1" is an answer, "try 3.1" the cell to try it in
+/** The editors by key: "3.1" is an answer, "try 3.1" the cell to try it in.
+ * @type {Map<string, Editor>} */
+const editors = new Map();
+/** Return the editor of a text that the page has.
+ * @param {string} key */
+const editorAt = (key) => /** @type {Editor} */ (editors.get(key));
+/** Return the key of a textarea.
+ * @param {HTMLElement} area */
+const keyIn = (area) => /** @type {string} */ (area.dataset.key);
 
-/** Register the editor of a textarea. It is plain until the textarea gets the focus, then it is CodeMirror. */
+/** Register the editor of a textarea. It is plain until the textarea gets the focus, then it is CodeMirror.
+ * @param {HTMLTextAreaElement} area */
 function addEditor(area) {
-  const { key } = area.dataset;
+  const key = keyIn(area);
+  /** @type {Editor} */
   const editor = {
     area,
     get text() {
@@ -54,11 +75,13 @@ function addEditor(area) {
   editors.set(key, editor);
 }
 
-const enhanceAtFocus = (editor, onChange) =>
+const enhanceAtFocus = (/** @type {Editor} */ editor, /** @type {() => void} */ onChange) =>
   editor.area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
 
 /** Replace a textarea by CodeMirror; if that cannot be loaded, the textarea stays. Also start Python, which a reader
- * who writes will need. */
+ * who writes will need.
+ * @param {Editor} editor
+ * @param {() => void} onChange */
 async function enhanceEditor(editor, onChange) {
   if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
@@ -70,6 +93,7 @@ async function enhanceEditor(editor, onChange) {
 }
 
 /** Wait for the end of the press that gave a textarea the focus: only then is its cursor at the place of the press.
+ * @param {HTMLElement} area
  * @returns {Promise<void>} */
 function pressEnd(area) {
   return new Promise((resolve) => {
@@ -78,9 +102,11 @@ function pressEnd(area) {
   });
 }
 
-/** Keep a text that has changed. The last verdict counts only for the text that was checked. */
+/** Keep a text that has changed. The last verdict counts only for the text that was checked.
+ * @param {string} key
+ * @param {string} text */
 function keepText(key, text) {
-  const { defaultValue } = editors.get(key).area;
+  const { defaultValue } = editorAt(key).area;
   const kept = load()[key];
   if (text === (kept?.source ?? defaultValue)) return;
   const source = text === defaultValue ? undefined : text;
@@ -114,7 +140,7 @@ const importedKeys = () => [...editors.keys()].filter((key) => load()[key]?.impo
 function showImported() {
   const keys = importedKeys();
   for (const [key, { area }] of editors) {
-    const place = area.closest(".qkv-live");
+    const place = placeOf(area);
     const shown = place.querySelector(".qkv-imported");
     if (!keys.includes(key)) shown?.remove();
     else if (!shown) place.append(line("qkv-said qkv-imported", "This text came from an imported file."));
@@ -127,6 +153,7 @@ function showImported() {
 const line = (className, textContent) => Object.assign(document.createElement("p"), { className, textContent });
 
 /** Ask the reader, beside the button that was pressed, to read the imported texts before any of them runs.
+ * @param {HTMLElement} cell
  * @returns {string} what is asked, or "" if no imported text is left */
 function askToRead(cell) {
   const keys = importedKeys();
@@ -145,30 +172,34 @@ function askToRead(cell) {
   return words;
 }
 
-/** Mark the verdict and the output of a text as those of an earlier text, or remove the marks. */
+/** Mark the verdict and the output of a text as those of an earlier text, or remove the marks.
+ * @param {string} key
+ * @param {boolean} isOld */
 function markOld(key, isOld) {
   const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
   const tried = card ? editors.get(`try ${key}`) : editors.get(key);
-  const printed = tried?.area.closest(".qkv-live").querySelector(".qkv-printed");
+  const printed = tried && placeOf(tried.area).querySelector(".qkv-printed");
   for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
 }
 
-const showNotice = (words) => {
+const showNotice = (/** @type {string} */ words) => {
   const place = document.querySelector(".qkv-offer");
   if (place) place.textContent = words;
 };
 
 // ── answers to earlier questions, as parts ─────────────────────────────────────────────────────────
 /** Put the answers that this browser keeps into a cell of parts, each below the line that names its question, and say
- * which ones it does not keep. What was imported from a file stays marked as that. */
+ * which ones it does not keep. What was imported from a file stays marked as that.
+ * @param {HTMLElement} cell */
 function bring(cell) {
-  const { key } = one(".qkv-editor", cell).dataset;
-  const editor = editors.get(key);
+  const key = keyIn(one(".qkv-editor", cell));
+  const editor = editorAt(key);
   const kept = load();
+  /** @type {string[]} */
   const missing = [];
   let imported = false;
   const parts = editor.area.defaultValue.split(/^(?=# \d+\.\d+: )/m).map((stub) => {
-    const [line, question] = stub.match(/^# (\d+\.\d+): .*$/m) ?? [];
+    const [line, question = ""] = stub.match(/^# (\d+\.\d+): .*$/m) ?? [];
     const source = kept[question]?.source;
     if (question && !source) missing.push(question);
     imported ||= Boolean(kept[question]?.imported);
@@ -183,7 +214,9 @@ function bring(cell) {
 }
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
-let fetched; // the promise of the page's notebook
+/** The promise of the page's notebook.
+ * @type {Promise<Notebook> | undefined} */
+let fetched;
 
 /** The error for a notebook that the network does not bring. */
 class NoNotebook extends Error {
@@ -205,7 +238,8 @@ async function loadNotebook() {
 }
 
 /** Return the code of a chapter's cells up to one of them: as edited on the page, or as in the notebook. The code of a
- * cell that takes too long on the page is empty. */
+ * cell that takes too long on the page is empty.
+ * @param {string} name */
 async function cellsUpTo(name) {
   const { cells, metadata } = await loadNotebook();
   const code = cells.filter((cell) => cell.cell_type === "code");
@@ -215,24 +249,31 @@ async function cellsUpTo(name) {
     .map(({ id, source }) => (metadata.left_out.includes(id) ? "" : (editors.get(keyOf(id))?.text ?? source.join(""))));
 }
 
-/** Return the key of an edited cell of this chapter. */
+/** Return the key of an edited cell of this chapter.
+ * @param {string} name */
 const keyOf = (name) => `${HERE} ${name}`;
 
-/** Return the code of the cells that a cell of an exercise needs: the imports, and every answer up to its question. */
+/** Return the code of the cells that a cell of an exercise needs: the imports, and every answer up to its question.
+ * @param {HTMLElement} cell */
 function cellsBefore(cell) {
   const cells = all(".qkv-cell-imports, .qkv-cell-answer");
   const earlier = cells.filter((other) => other.compareDocumentPosition(cell) & Node.DOCUMENT_POSITION_FOLLOWING);
   return earlier.map((other) => {
     const [area] = all(".qkv-editor", other);
-    return area ? editors.get(area.dataset.key).text : one("pre", other).textContent;
+    return area ? editorAt(keyIn(area)).text : (one("pre", other).textContent ?? "");
   });
 }
 
+/** @type {Promise<void>} */
 let queue = Promise.resolve(); // resolves when all earlier requests are answered
 
 /** Send a request of a cell to Python, after all earlier requests. Meanwhile the cell's Stop button is enabled
  * instead of its other button, and a text beside them shows what Python does. `onFirst` gets a first answer, if
- * there is one. */
+ * there is one.
+ * @param {HTMLElement} cell
+ * @param {Request} request
+ * @param {(first: Answer) => void} [onFirst]
+ * @returns {Promise<Answer>} */
 async function ask(cell, request, onFirst) {
   const message = askToRead(cell);
   if (message) return { status: "error", points: 0, misconception: null, message, problem: message };
@@ -241,14 +282,15 @@ async function ask(cell, request, onFirst) {
     all("[data-do=run], [data-do=runCell], [data-do=check], [data-do=stop]", cell)
   );
   const earlier = queue;
-  let finish;
+  let finish = () => {};
   queue = new Promise((resolve) => {
     finish = resolve;
   });
-  cell.querySelector(".qkv-said").textContent = "Waiting for what is already running …";
+  const said = one(".qkv-said", cell);
+  said.textContent = "Waiting for what is already running …";
   run.disabled = true;
   await earlier;
-  places = [cell.querySelector(".qkv-said")];
+  places = [said];
   stop.disabled = false;
   try {
     return await python.ask(request, request.question ? SECONDS.check : SECONDS.run, onFirst);
@@ -259,14 +301,17 @@ async function ask(cell, request, onFirst) {
   }
 }
 
+/** @param {HTMLElement} cell */
 async function run(cell) {
-  const { key } = cell.querySelector(".qkv-editor").dataset;
-  showOutput(cell, await ask(cell, { cells: [...cellsBefore(cell), editors.get(key).text] }));
+  const { text } = editorAt(keyIn(one(".qkv-editor", cell)));
+  showOutput(cell, await ask(cell, { cells: [...cellsBefore(cell), text] }));
 }
 
-/** Scroll to the result of a press on a button, unless the button has left the window. */
+/** Scroll to the result of a press on a button, unless the button has left the window.
+ * @param {HTMLElement} button
+ * @param {string} selector */
 function reveal(button, selector) {
-  const shown = button.closest(".qkv-live").querySelector(selector);
+  const shown = one(selector, placeOf(button));
   const { top, height } = shown.getBoundingClientRect();
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const place = button.getBoundingClientRect();
@@ -274,7 +319,8 @@ function reveal(button, selector) {
     shown.scrollIntoView({ block: height < innerHeight ? "end" : "start", behavior: still ? "instant" : "smooth" });
 }
 
-/** Return a card with a message of the page's own: why there is no verdict or output. The next run removes it. */
+/** Return a card with a message of the page's own: why there is no verdict or output. The next run removes it.
+ * @param {string} message */
 function messageCard(message) {
   const card = Object.assign(document.createElement("section"), { className: "qkv-card qkv-ended" });
   card.dataset.status = "error";
@@ -283,13 +329,15 @@ function messageCard(message) {
   return card;
 }
 
-/** Show what a cell printed, and beside its buttons which cells ran before it. From now on Python can be restarted. */
+/** Show what a cell printed, and beside its buttons which cells ran before it. From now on Python can be restarted.
+ * @param {HTMLElement} cell
+ * @param {Answer} answer */
 function showOutput(cell, { printed = "", problem, above = 0, isNew = false, hasEnded = false }) {
   const ran = above ? `Ran ${above === 1 ? "the cell" : `the ${above} cells`} above first.` : "";
   const why = isNew ? "Python was started anew, because it had used much memory. " : "";
   one(".qkv-said", cell).textContent = why + ran;
   one("[data-do=restart]", cell).hidden = false;
-  const shown = cell.querySelector(".qkv-printed");
+  const shown = one(".qkv-printed", cell);
   shown.hidden = hasEnded;
   if (hasEnded) return shown.after(messageCard(problem));
   shown.removeAttribute("data-old");
@@ -297,23 +345,30 @@ function showOutput(cell, { printed = "", problem, above = 0, isNew = false, has
   shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
 }
 
-/** Return a note for a cell without output: the answer that it tries has not been written yet. */
+/** Return a note for a cell without output: the answer that it tries has not been written yet.
+ * @param {HTMLElement} cell */
 function whyNothing(cell) {
-  const answered = editors.get(cell.querySelector(".qkv-editor")?.dataset.key.replace("try ", ""));
+  const answered = editors.get(all(".qkv-editor", cell)[0]?.dataset.key?.replace("try ", "") ?? "");
   const stub =
     answered?.area.closest(".qkv-answer") && answered.text.trimEnd() === answered.area.defaultValue.trimEnd();
   return stub ? " The answer above it has not been written yet." : "";
 }
 
 // ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
-const builtOutput = (cell) => cell.parentElement.querySelector(":scope > .cell_output");
-const resetButton = (cell) => cell.querySelector("[data-do=reset]");
-const cellOf = (button) => button.closest(".qkv-own");
+/** Return what a cell of a chapter is in: it also has the code and the output of the site's build.
+ * @param {HTMLElement} cell */
+const aroundCell = (cell) => /** @type {HTMLElement} */ (cell.parentElement);
+const builtOutput = (/** @type {HTMLElement} */ cell) => one(":scope > .cell_output", aroundCell(cell));
+const resetButton = (/** @type {HTMLElement} */ cell) => one("[data-do=reset]", cell);
+/** Return the name of a cell of a chapter.
+ * @param {HTMLElement} cell */
+const nameIn = (cell) => /** @type {string} */ (cell.dataset.cell);
 
-/** Run a cell of a chapter after the cells before it. Its output replaces the one from the site's build. */
+/** Run a cell of a chapter after the cells before it. Its output replaces the one from the site's build.
+ * @param {HTMLElement} cell */
 async function runCell(cell) {
-  const cells = await cellsUpTo(cell.dataset.cell);
-  const stop = cell.querySelector("[data-do=stop]");
+  const cells = await cellsUpTo(nameIn(cell));
+  const stop = one("[data-do=stop]", cell);
   stop.hidden = false;
   showOutput(cell, await ask(cell, { cells }));
   stop.hidden = true;
@@ -321,67 +376,73 @@ async function runCell(cell) {
   resetButton(cell).hidden = false;
 }
 
-/** Replace a cell's code by an editor, with the text of an earlier visit. */
+/** Replace a cell's code by an editor, with the text of an earlier visit.
+ * @param {HTMLElement} cell */
 async function edit(cell) {
-  const key = keyOf(cell.dataset.cell);
+  const key = keyOf(nameIn(cell));
   const { cells } = await loadNotebook();
-  const source = cells.find(({ id }) => id === cell.dataset.cell).source.join("");
+  const source = /** @type {Cell} */ (cells.find(({ id }) => id === nameIn(cell))).source.join("");
   const area = Object.assign(document.createElement("textarea"), { className: "qkv-editor", defaultValue: source });
   area.dataset.key = key;
   area.setAttribute("aria-label", "The code of this cell");
   area.value = load()[key]?.source ?? source;
   area.rows = area.value.split("\n").length;
   cell.prepend(area);
-  cell.parentElement.querySelector(".cell_input").hidden = true;
-  cell.querySelector("[data-do=edit]").hidden = true;
+  one(".cell_input", aroundCell(cell)).hidden = true;
+  one("[data-do=edit]", cell).hidden = true;
   resetButton(cell).hidden = false;
   addEditor(area);
   area.focus();
 }
 
-/** Reset a cell to its code and output of the site's build. Undo in the editor brings an edited text back. */
+/** Reset a cell to its code and output of the site's build. Undo in the editor brings an edited text back.
+ * @param {HTMLElement} cell */
 function reset(cell) {
-  const editor = editors.get(keyOf(cell.dataset.cell));
+  const editor = editors.get(keyOf(nameIn(cell)));
   if (editor) editor.text = editor.area.defaultValue;
-  cell.querySelector(".qkv-printed").hidden = true;
+  one(".qkv-printed", cell).hidden = true;
   builtOutput(cell).hidden = false;
   if (!editor) resetButton(cell).hidden = true;
 }
 
-/** Check an answer, show and keep the verdict, and return the report. `onShown` is called after the first verdict. */
+/** Check an answer, show and keep the verdict, and return the report. `onShown` is called after the first verdict.
+ * @param {string} question */
 async function check(question, onShown = () => {}) {
   const place = one(`.qkv-check[data-question="${question}"]`);
-  const { area, text } = editors.get(question);
+  const { area, text } = editorAt(question);
   const models = place.dataset.models !== undefined; // whether a trained model runs with the answer
   const request = { cells: cellsBefore(place), question, name: area.dataset.name, models };
-  let first;
+  let first = /** @type {Answer | undefined} */ (undefined);
   const last = await ask(place, request, (found) => {
     first = found;
-    showVerdict(place, text, first);
+    showVerdict(place, text, found);
     one("[role=status]", place).textContent = LOOKING;
     onShown();
   });
   // Without html the check was stopped. The same verdict is not shown again, so that a screen reader does not repeat
   // it.
   const isNew = !first || (last.html && last.html !== first.html);
-  const report = isNew ? last : first;
+  const report = first && !isNew ? first : last;
   if (isNew) showVerdict(place, text, report);
   if (!first) onShown();
   const { status, points, misconception, message } = report;
   return { status, points, misconception, message };
 }
 
-/** Show the verdict on a text, and keep it. */
+/** Show the verdict on a text, and keep it.
+ * @param {HTMLElement} place
+ * @param {string} text
+ * @param {Answer} answer */
 function showVerdict(place, text, { html, ...report }) {
-  const { question } = place.dataset;
-  const card = place.querySelector(".qkv-verdict");
+  const question = /** @type {string} */ (place.dataset.question);
+  const card = one(".qkv-verdict", place);
   card.dataset.status = report.status;
   card.removeAttribute("data-old");
   card.replaceChildren(html ? cardOf(html) : messageCard(report.message));
   const found = { status: report.status, points: report.points };
   showStored(); // another tab may have another answer meanwhile: the verdict is not on that one
   if (html) note(question, { checked: { source: text, ...found } });
-  const isOld = editors.get(question).text !== text;
+  const isOld = editorAt(question).text !== text;
   if (html && !isOld) note(question, found);
   markOld(question, isOld);
   showPoints();
@@ -407,16 +468,20 @@ function nextStep() {
   return step;
 }
 
-/** Return the text of an answer; with a `source`, set it first. */
+/** Return the text of an answer; with a `source`, set it first.
+ * @param {string} question
+ * @param {string} [source] */
 function answer(question, source) {
-  const editor = editors.get(question);
+  const editor = editorAt(question);
   if (source !== undefined) editor.text = source;
   return editor.text;
 }
 
-/** Show beside a question's button when its answer was last checked, or that it was right then. */
+/** Show beside a question's button when its answer was last checked, or that it was right then.
+ * @param {HTMLElement} place
+ * @param {string} words */
 const showLast = (place, words) => {
-  place.querySelector(".qkv-last").textContent = words;
+  one(".qkv-last", place).textContent = words;
 };
 
 // ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
@@ -426,7 +491,8 @@ function showPoints() {
     most: Number(points),
     ...kept[question],
   }));
-  const sum = (of) => rows.reduce((total, row) => total + (of(row) ?? 0), 0);
+  const sum = (/** @type {(row: Entry & { most: number }) => number | undefined} */ of) =>
+    rows.reduce((total, row) => total + (of(row) ?? 0), 0);
   const right = rows.filter(({ status }) => status === "passed").length;
   const line = document.querySelector(".qkv-points [role=status]");
   if (line)
@@ -440,7 +506,8 @@ async function download() {
   const notebook = await loadNotebook();
   for (const [key, { area, text }] of editors) {
     const stub = area.defaultValue.trimEnd();
-    const isStub = ({ cell_type, source }) => cell_type === "code" && source.join("").trimEnd() === stub;
+    const isStub = (/** @type {Cell} */ { cell_type, source }) =>
+      cell_type === "code" && source.join("").trimEnd() === stub;
     const cell = notebook.cells.find(isStub);
     if (cell && text.trimEnd() !== stub) cell.source = text.split(/(?<=\n)/);
     else if (!cell) throw new Error(`the notebook has no cell for ${key}`);
@@ -451,10 +518,11 @@ async function download() {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Reset every text of the page. An Undo button brings all of them back. */
+/** Reset every text of the page. An Undo button brings all of them back.
+ * @param {HTMLElement} button */
 function clear(button) {
   const kept = load();
-  const texts = [...editors].map(([key, { text }]) => [key, text]);
+  const texts = [...editors].map(([key, { text }]) => /** @type {const} */ ([key, text]));
   const shown = all(".qkv-verdict, .qkv-printed").map((place) => ({
     place,
     content: place.firstChild,
@@ -465,11 +533,11 @@ function clear(button) {
     note(key, { checked: undefined });
   }
   showPoints();
-  const undo = button.cloneNode();
+  const undo = /** @type {HTMLElement} */ (button.cloneNode());
   delete undo.dataset.do;
   undo.textContent = "Undo";
   undo.addEventListener("click", () => {
-    for (const [key, text] of texts) editors.get(key).text = text;
+    for (const [key, text] of texts) editorAt(key).text = text;
     save(kept);
     for (const { place, content, isOld } of shown)
       if (place.firstChild === content) place.toggleAttribute("data-old", isOld); // nothing was run in between
@@ -477,34 +545,38 @@ function clear(button) {
     undo.remove();
     button.focus();
   });
-  button.parentElement.querySelector("[data-undo]")?.remove();
+  button.parentElement?.querySelector("[data-undo]")?.remove();
   undo.dataset.undo = "";
   button.after(" ", undo);
 }
 
 // ── the page ───────────────────────────────────────────────────────────────────────────────────────
+/** What each button does.
+ * @type {Record<string, (button: HTMLElement) => unknown>} */
 const actions = {
-  run: (button) => run(button.closest(".qkv-live")).then(() => reveal(button, ".qkv-printed")),
-  runCell: (button) => runCell(cellOf(button)).then(() => reveal(button, ".qkv-printed")),
-  edit: (button) => edit(cellOf(button)),
-  reset: (button) => reset(cellOf(button)),
-  check: (button) => check(button.closest(".qkv-check").dataset.question, () => reveal(button, ".qkv-verdict")),
-  bring: (button) => bring(button.closest(".qkv-live")),
+  run: (button) => run(placeOf(button)).then(() => reveal(button, ".qkv-printed")),
+  runCell: (button) => runCell(placeOf(button)).then(() => reveal(button, ".qkv-printed")),
+  edit: (button) => edit(placeOf(button)),
+  reset: (button) => reset(placeOf(button)),
+  check: (button) =>
+    check(/** @type {string} */ (placeOf(button).dataset.question), () => reveal(button, ".qkv-verdict")),
+  bring: (button) => bring(placeOf(button)),
   stop: () => python.end(`Stopped. ${GONE}`),
   restart: (button) => {
     python.end("Restarted.");
-    one(".qkv-said", button.parentElement).textContent = "Restarted: no cell has run.";
+    one(".qkv-said", button.parentElement ?? undefined).textContent = "Restarted: no cell has run.";
   },
   download,
   clear,
 };
 
-/** Do what a button says, and say below it if that needs the page's notebook, which cannot be loaded. */
+/** Do what a button says, and say below it if that needs the page's notebook, which cannot be loaded.
+ * @param {HTMLElement} button */
 async function act(button) {
-  const place = button.closest(".qkv-live");
-  place?.querySelector(".qkv-lost")?.remove();
+  const place = placeOf(button);
+  place.querySelector(".qkv-lost")?.remove();
   try {
-    await actions[button.dataset.do](button);
+    await actions[/** @type {string} */ (button.dataset.do)](button);
   } catch (problem) {
     if (!(problem instanceof NoNotebook)) throw problem;
     const said = line("qkv-said qkv-lost", problem.message);
@@ -529,16 +601,17 @@ function ownButton() {
   return /** @type {HTMLButtonElement} */ (one("[data-do=check], [data-do=run], [data-do=runCell]", place));
 }
 
-/** Do what a key of the row of keys says, in the editor that has the focus. */
+/** Do what a key of the row of keys says, in the editor that has the focus.
+ * @param {string} key */
 function press(key) {
-  const { area, view } = editors.get(one(".qkv-editor", written()).dataset.key);
+  const { area, view } = editorAt(keyIn(one(".qkv-editor", written())));
   if (view) return globalThis.qkvEditor.press(view, key);
   if (key === "↶") return document.execCommand("undo");
   area.setRangeText(key === "↹" ? "    " : key, area.selectionStart, area.selectionEnd, "end");
   area.dispatchEvent(new Event("input"));
 }
 
-for (const area of all(".qkv-editor")) addEditor(area);
+for (const area of /** @type {HTMLTextAreaElement[]} */ (all(".qkv-editor"))) addEditor(area);
 showKeys({ press, button: ownButton });
 for (const button of all("article [data-do]")) button.addEventListener("click", () => act(button));
 if (obstacle()) {

@@ -7,6 +7,25 @@
 import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
 
+/** @import { Files } from "./worker.js" */
+/** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean }} Request */
+/** @typedef {object} Answer of notebook.answer: a check gives `status` to `html`, cells give `printed` to `above`
+ * @property {string} status
+ * @property {number} points
+ * @property {string | null} misconception
+ * @property {string} message
+ * @property {string} [html] the card of the verdict
+ * @property {string} [printed]
+ * @property {string} problem
+ * @property {number} [above] how many cells ran before
+ * @property {number} [used] bytes of memory
+ * @property {boolean} [isNew] whether Python was started anew before it
+ * @property {boolean} [hasEnded] whether Python ended instead */
+/** @typedef {Partial<Answer> & { memory?: ArrayBuffer, stage?: keyof typeof STAGES, ready?: boolean, failed?: string,
+ *   died?: string, id?: number, first?: Answer }} Message of the worker */
+/** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void }} Waiting */
+/** @typedef {Record<string, { size: number, sha256: string }>} Built files by their names */
+
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
 const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
@@ -21,13 +40,14 @@ const STAGES = {
   importing: "Starting Python: importing torch and the checks …",
   keeping: "Starting Python: keeping what was imported, for a quick start next time …",
 };
-const failure = (why) =>
+const failure = (/** @type {string} */ why) =>
   navigator.onLine
     ? `Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
     : "You are offline; your text is kept. Python starts here once you are online again: press the button then.";
 
-/** Return the last line of an error's text: of a traceback, the error. */
-const lastLine = (text) => text.trim().split("\n").at(-1);
+/** Return the last line of an error's text: of a traceback, the error.
+ * @param {string} text */
+const lastLine = (text) => /** @type {string} */ (text.trim().split("\n").at(-1));
 
 /** A worker in its frame. */
 class Worker {
@@ -35,10 +55,11 @@ class Worker {
   #channel = new MessageChannel();
   #onFrame;
 
-  /** `receive` is called with each message of the worker, and with { failed } if it cannot start or has an error. */
+  /** `receive` is called with each message of the worker, and with { failed } if it cannot start or has an error.
+   * @param {(message: Message) => void} receive */
   constructor(receive) {
     this.#channel.port1.onmessage = ({ data }) => receive(data);
-    this.#onFrame = ({ source, data }) => {
+    this.#onFrame = (/** @type {MessageEvent} */ { source, data }) => {
       if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? "Its program could not be loaded" });
     };
     window.addEventListener("message", this.#onFrame);
@@ -48,7 +69,9 @@ class Worker {
     this.#frame.srcdoc = frame;
   }
 
-  /** Start the worker from the text of its program, with the files that it needs. */
+  /** Start the worker from the text of its program, with the files that it needs.
+   * @param {ArrayBuffer} program
+   * @param {Files} files */
   async start(program, files) {
     const loaded = new Promise((resolve) => {
       this.#frame.addEventListener("load", resolve, { once: true });
@@ -59,6 +82,8 @@ class Worker {
     this.#frame.contentWindow?.postMessage({ program, files }, "*", [port, ...Object.values(files)]);
   }
 
+  /** @param {{ archive: ArrayBuffer } | (Request & { id: number })} message
+   * @param {Transferable[]} [transfer] */
   send(message, transfer = []) {
     this.#channel.port1.postMessage(message, transfer);
   }
@@ -73,19 +98,26 @@ class Worker {
 export class Python {
   #folder;
   #say;
+  /** @type {Worker | undefined} */
   #worker; // undefined while Python is not running
+  /** @type {Promise<void>} */
   #ready = Promise.resolve(); // resolves when the worker can be asked
   #setReady = () => {};
   #readySince = Number.POSITIVE_INFINITY; // ms
+  /** @type {Map<number | undefined, Waiting>} */
   #waiting = new Map(); // the callbacks of requests without an answer, by id
   #lastId = 0;
   #isNew = false; // whether this worker replaced one that had used much memory
   #hasModels = false;
+  /** @type {ReturnType<typeof memoryOf> | undefined} */
   #memory;
+  /** @type {Built} */
   #built = {}; // the size and the hash of each file, as the build wrote it
   #stage = START; // what is said while it starts
 
-  /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running. */
+  /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running.
+   * @param {URL} folder
+   * @param {(words: string) => void} say */
   constructor(folder, say) {
     this.#folder = folder;
     this.#say = say;
@@ -106,7 +138,8 @@ export class Python {
       .catch((problem) => this.end(failure(problem.message)));
   }
 
-  /** Say what the start is doing, also to those that ask from now on. */
+  /** Say what the start is doing, also to those that ask from now on.
+   * @param {string} words */
   #sayStage(words) {
     this.#stage = words;
     this.#say(words);
@@ -116,11 +149,12 @@ export class Python {
    * @param {RequestCache} cache */
   async #load(cache) {
     const sizes = await bytesOf(this.#folder, "sizes.json", { cache });
+    /** @type {{ built: Built, made: string }} */
     const { built, made } = JSON.parse(new TextDecoder().decode(sizes));
     const total = HEAVY.reduce((sum, name) => sum + built[name].size, 0);
     let done = 0;
     const percent = () => Math.min(100, Math.floor((100 * done) / total));
-    const onBytes = (count) => {
+    const onBytes = (/** @type {number} */ count) => {
       done += count;
       if (count > 0) this.#sayStage(`Loading Python: ${percent()} %`);
     };
@@ -132,8 +166,9 @@ export class Python {
     await Promise.all(names.map((name, place) => checkBytes(name, [program, ...heavy][place], built[name])));
     this.#built = built;
     const files = Object.fromEntries([["sizes.json", sizes], ...HEAVY.map((name, place) => [name, heavy[place]])]);
-    this.#memory = memoryOf(this.#folder, made);
-    const memory = await this.#memory.read().catch(() => {}); // without it, Python imports everything
+    const store = memoryOf(this.#folder, made);
+    this.#memory = store;
+    const memory = await store.read().catch(() => {}); // without it, Python imports everything
     return { program, files: memory ? { ...files, memory } : files };
   }
 
@@ -149,6 +184,7 @@ export class Python {
     for (const name of [PROGRAM, "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
+  /** @param {Message} message */
   #receive({ memory, stage, ready, failed, died, id, first, ...answer }) {
     const isReady = this.#readySince < Number.POSITIVE_INFINITY;
     if (failed) this.end(failure(lastLine(failed)));
@@ -156,17 +192,17 @@ export class Python {
     else if (died) this.end(DIED);
     else if (memory) {
       // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
-      if (!isReady) this.#memory.keep(memory).catch(() => {}); // without room for it, the next start imports again
+      if (!isReady) this.#memory?.keep(memory).catch(() => {}); // without room for it, the next start imports again
     } else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
       this.#setReady();
     } else if (first) this.#waiting.get(id)?.onFirst?.(first);
     else {
-      this.#waiting.get(id)?.resolve({ ...answer, isNew: this.#isNew });
+      this.#waiting.get(id)?.resolve({ .../** @type {Answer} */ (answer), isNew: this.#isNew });
       this.#isNew = false;
       this.#waiting.delete(id);
-      if (answer.used > LARGE && !this.#waiting.size) this.#renew();
+      if ((answer.used ?? 0) > LARGE && !this.#waiting.size) this.#renew();
     }
   }
 
@@ -184,7 +220,8 @@ export class Python {
     this.#isNew = true;
   }
 
-  /** End the worker, and answer all requests that wait with the reason. */
+  /** End the worker, and answer all requests that wait with the reason.
+   * @param {string} why */
   end(why) {
     this.#terminate();
     const left = [...this.#waiting.values()];
@@ -193,21 +230,26 @@ export class Python {
     for (const { resolve } of left) resolve(answer);
   }
 
-  /** Send a message to the worker when it is ready, after the trained models if it is the first that needs them. */
+  /** Send a message to the worker when it is ready, after the trained models if it is the first that needs them.
+   * @param {Request & { id: number }} message */
   async #send(message) {
     const worker = this.#worker;
     await this.#ready;
     if (!this.#hasModels && (message.models || message.cells.some((source) => /\bmodels\b/.test(source)))) {
       this.#hasModels = true;
       const archive = await loaded((cache) => this.#loadModels(cache));
-      worker.send({ archive }, [archive]);
+      worker?.send({ archive }, [archive]);
     }
-    worker.send(message);
+    worker?.send(message);
   }
 
   /**
    * Return the promise of Python's answer to a request, which may take `limit` seconds. The time begins when Python is
    * ready, so that a slow network is not taken for an endless loop. `onFirst` gets a first answer, if there is one.
+   * @param {Request} request
+   * @param {number} limit
+   * @param {(first: Answer) => void} [onFirst]
+   * @returns {Promise<Answer>}
    */
   ask(request, limit, onFirst) {
     this.start();
@@ -221,10 +263,11 @@ export class Python {
             "Python starts anew with the next Run or Check.",
         );
     }, 500);
-    return new Promise((resolve) => {
+    const answer = new Promise((resolve) => {
       this.#waiting.set(id, { onFirst, resolve });
       this.#send({ id, ...request }).catch((problem) => this.end(failure(problem.message)));
-    }).finally(() => {
+    });
+    return answer.finally(() => {
       clearInterval(clock);
       this.#say("");
     });

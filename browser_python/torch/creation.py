@@ -87,7 +87,9 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
     kinds = set(map(type, numbers))
     if any(issubclass(kind, Tensor) for kind in kinds):
         return reduce(promoted_dtype, [v.dtype if isinstance(v, Tensor) else inferred_dtype([v]) for v in numbers])
-    return State.default_dtype if float in kinds or not kinds else int64 if int in kinds else bool_
+    if not kinds or any(issubclass(kind, float) for kind in kinds):  # also a number of the page's numpy
+        return State.default_dtype
+    return bool_ if kinds == {bool} else int64
 
 
 def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:

@@ -133,7 +133,7 @@ def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) 
     if index.dtype is not int64:
         raise RuntimeError("scatter(): Expected dtype int64 for index")
     shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
-    if any(len(shape) != x.ndim for shape in shapes):
+    if index.numel() and any(len(shape) != x.ndim for shape in shapes):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if isinstance(src, Tensor) and src.dtype is not x.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf, nan
 from typing import Any
 
-from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, uint8
+from .dtypes import FLOATING, bfloat16, bool_, dtype, float16, int32, uint8
 
 Numbers = Sequence[Any]  # the numbers of a tensor: ints or floats, by its dtype
 DIVISION_BY_ZERO = "ZeroDivisionError"  # torch's whole message for an integer division by zero
@@ -61,7 +61,10 @@ def convert_numbers(values: Iterable[float], src: dtype, dst: dtype) -> Any:
     if dst is bool_:
         return [1 if v else 0 for v in values]
     if src.kind == FLOATING and dst.kind < FLOATING:
-        return [int(v) if v == v and v not in (inf, -inf) else -(2**63) for v in values]
+        low = (
+            -(2**31) if dst is int32 else -(2**63)
+        )  # what a processor gives for a number that does not fit, and for nan
+        return [int(v) if low <= v < -low else low for v in values]
     return values if src.code == dst.code or isinstance(values, list) else list(values)
 
 

@@ -23,7 +23,7 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import KERNELS, address_of
 from .numbers import Numbers, quotient, to_array
-from .shapes import common_shape, product, sizes_of
+from .shapes import common_shape, layout_order, product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
 
 WORDS = 624  # in the state of the Mersenne Twister
@@ -201,19 +201,27 @@ def rand(
     return drawn((generator or default_generator).uniform, sizes_of(sizes, size), **more)
 
 
-def drawn_like(draw: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a function that draws a tensor of the shape, dtype and memory layout of another one."""
-
-    def like(
-        x: Tensor, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False, **more: Any
-    ) -> Tensor:
-        t = laid_out(lambda x: draw(size=tuple(x.shape), dtype=dtype or x.dtype, **more), [x])
-        return placed(t, device, requires_grad)
-
-    return like
+def rand_like(
+    x: Tensor, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
+    """Return uniform numbers in the shape, dtype and memory layout of `x`."""
+    t = laid_out(lambda x: rand(size=tuple(x.shape), dtype=dtype or x.dtype, **more), [x])
+    return placed(t, device, requires_grad)
 
 
-randn_like, rand_like = drawn_like(randn), drawn_like(rand)
+def randn_like(
+    x: Tensor, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False, **more: Any
+) -> Tensor:
+    """Return normal numbers in the shape, dtype and memory layout of `x`."""
+    in_order = layout_order(x.shape, [x._strides]) == list(range(x.ndim))
+    return placed(normal_numbers(x, dtype or x.dtype, in_order, **more), device, requires_grad)
+
+
+def normal_numbers(x: Tensor, kind: Kind, in_order: bool, generator: Generator | None = None) -> Tensor:
+    """Return normal numbers in the shape and memory layout of `x`. Unless that is `in_order`, torch draws them one by one."""
+    g = generator or default_generator
+    draw = g.normal if in_order else lambda n, _kind: [g.one_normal() for _ in range(n)]
+    return laid_out(lambda x: drawn(draw, list(x.shape), kind), [x])
 
 
 def randint(*bounds: Any, **arguments: Any) -> Tensor:
@@ -377,7 +385,7 @@ def normal_(
 ) -> Tensor:
     """Write normal numbers with this mean and standard deviation into `x`."""
     check_deviation(std)
-    return x._write(randn_like(x, generator=generator) * std + mean)
+    return x._write(normal_numbers(x, x.dtype, x.is_contiguous(), generator) * std + mean)
 
 
 @method

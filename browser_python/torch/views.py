@@ -170,6 +170,8 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
     if a > b:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if a == b:
+        return x
     return x.reshape([*list(x.shape[:a]), product(x.shape[a : b + 1]), *list(x.shape[b + 1 :])])
 
 

@@ -152,7 +152,7 @@ def run_on_page(python: Interpreter, text: str) -> Outcome:
 CUT = "\n… Cut here"
 ADDRESS = re.compile(r" object at 0x[0-9a-f]+")
 BAD = ("different", "unclear")
-ROUNDING = 1e-6  # of sums of float32
+ROUNDING = {"bfloat16": 1e-2, "float16": 1e-3}  # of sums of these dtypes; of others, 1e-6
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?|-?\d+(?:e[+-]?\d+)?")
 REFUSED = re.compile(r"is not in the page's|is not on this page|not in the page|open this notebook in|No module named")
 
@@ -162,18 +162,19 @@ def near(a: str, b: str) -> bool:
     if re.sub(r"\s", "", NUMBER.sub("#", a)) != re.sub(r"\s", "", NUMBER.sub("#", b)):
         return False
     largest = max([1.0, *(abs(float(n)) for n in NUMBER.findall(a) if "." in n)])
-    return all(near_number(x, y, largest) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True))
+    rounding = next((error for kind, error in ROUNDING.items() if kind in a), 1e-6) * largest
+    return all(near_number(x, y, rounding) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True))
 
 
-def near_number(a: str, b: str, largest: float) -> bool:
-    """Check whether two printed numbers differ in the last digit, or by the rounding of a sum of numbers that large."""
+def near_number(a: str, b: str, rounding: float) -> bool:
+    """Check whether two printed numbers differ in the last digit, or by what was rounded."""
     if a == b:
         return True
     if "." not in a or "." not in b:
         return False
     digits = len(a.partition("e")[0].partition(".")[2])
     power = int(a.partition("e")[2] or 0)
-    return abs(float(a) - float(b)) <= max(2.01 * 10.0 ** (power - digits), ROUNDING * largest)
+    return abs(float(a) - float(b)) <= max(2.01 * 10.0 ** (power - digits), rounding)
 
 
 def compared(torch_says: Outcome, page_says: Outcome) -> str:

@@ -128,6 +128,7 @@ x.view(3, 2)
 x.reshape(-1)
 x.T.reshape(-1)
 x.flatten()
+(x * 2).flatten(1)
 a.flatten(1)
 x.unsqueeze(0)
 x[None]

@@ -25,6 +25,8 @@ np.linspace(0, 1, 3)
 np.arange(3) / 2
 np.outer([1, 2], [3.0, 4.0])
 np.where(np.array([1, 2]) > 1, 0.5, 2)
+np.array([3 / np.power(10000, 0.5), np.array([1, 2]).sum(), np.array([0.5, 2.0])[0]])
+np.array([np.array([1, 2]).sum(), 3])
 """.strip().splitlines()
 RUN = """
 import json, sys

@@ -56,6 +56,11 @@ torch.linspace(0, 1, 3, torch.float64)
 torch.linspace(0, 1, 3, requires_grad=True).requires_grad, torch.logspace(0, 2, 3, 2)
 torch.zeros_like(x, requires_grad=True).requires_grad, torch.full_like(x, 2.0, requires_grad=True).requires_grad
 torch.zeros_like(x, torch.int64)
+torch.tensor([math.nan, math.inf, 3e9, -1e20]).int(), torch.tensor([math.nan, 1e20, 3e9]).long()
+torch.randn_like(torch.randn(2, 4, 2, 4).transpose(1, 2)), torch.zeros(4, 5).T.normal_()
+torch.rand_like(torch.ones(4, 5).T), torch.nonzero(torch.tensor(2.0), as_tuple=True), torch.tensor(2.0).mT
+torch.ones(2, 3).scatter_(1, torch.arange(0), 2.0)
+torch.arange(4)[:, None].stride(), torch.arange(6).view(2, 3)[:, None].stride(), torch.linalg.inv(torch.eye(2)).stride()
 torch.zeros_like(x, nonsense=1)
 x.new_zeros((2, 3), requires_grad=True).requires_grad, x.new_tensor([1], requires_grad=True).requires_grad
 torch.tril_indices(3, 3, dtype=torch.int32), torch.tril_indices(0, 0), torch.tril_indices(row=2, col=2)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from qkv.questions import questions_of
 
-# How an attacker reaches the worker's modules, which no import finds: through the frames that called the cell.
+# How an attacker reaches the worker's modules, which no import finds: through the object that runs the notebook.
 WORKER = """
-import sys
-frame = sys._getframe()
-while "using_reserve" not in frame.f_globals:
-    frame = frame.f_back
-wire, running, recording = (frame.f_globals[name] for name in ("wire", "running", "recording"))
+import gc
+session = next(one for one in gc.get_objects() if type(one).__name__ == "Session" and hasattr(one, "observe_id"))
+wire, running, recording = (type(session).serve.__globals__[name] for name in ("wire", "running", "recording"))
 """
+# How a test reaches the function that asks the grader to call an implementation.
+ASK = "type(attend).__call__.__globals__['_access'][attend].ask.func"
 FULL = {"3.1": 3.0, "3.2": 2.0, "3.3": 4.0, "3.4": 3.0, "3.5": 3.0}
 NOTHING = dict.fromkeys(FULL, 0.0)
 
@@ -624,14 +624,14 @@ WORDS = '("divides", "multiplies", "does not", "accepts-one", "scale")'
 # Each collects texts that may reveal the implementation, and calls it wrong if they contain a word for a wrong one.
 LOOKS = {
     "at its closure and code": """
-things = [attend, type(attend), attend._ask, attend._ask.func, attend.__call__, attend._ask.func.__self__]
+things = [attend, type(attend), ASK.__self__, ASK, attend.__call__, ASK.__self__]
 text = " ".join(repr([getattr(thing, name, "") for name in ("__closure__", "__code__", "__dict__", "__name__", "__defaults__",
                                                              "__qualname__", "args", "keywords")]) for thing in things)
 """,
     "for its source": """
 import inspect, linecache
 text = repr([entry[2] for name, entry in linecache.cache.items() if "<" not in name and "cell" not in name])
-for thing in (attend, attend._ask, type(attend)):
+for thing in (attend, ASK.__self__, type(attend)):
     try:
         text += inspect.getsource(thing)
     except (OSError, TypeError):
@@ -678,27 +678,27 @@ HARMS = {
     "asks for huge scores": "attend(*[torch.ones(20_000, 1)] * 3)",
     "asks for huge scores, by broadcasting": "attend(torch.ones(300, 1, 1, 1, 1), torch.ones(300, 1, 1, 1), torch.ones(300, 1, 1))",
     "asks for a loop over nothing": "attend(*[torch.empty(0, 2**40, 1)] * 3)",
-    "passes lists of nothing": "attend._ask.func(0, 0, '', (torch.empty(2 * 10**7, 0),) * 3, {})",
+    "passes lists of nothing": "ASK(0, 0, '', (torch.empty(2 * 10**7, 0),) * 3, {})",
     "passes objects that are not tensors": "attend(open, {1: 2}, 'x' * 10**6)",
     "passes lists in lists": "x = []\nx.append(x)\nattend(x, x, x)",
     "closes the channel": "import os\nos.close(100)\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
     "writes half a call": "import os\nos.write(100, (1000).to_bytes(8, 'big') + b'x')",
-    "calls an object that does not exist": "attend._ask.func(99, -1, '__class__', (), {})",
-    "calls a private attribute": "attend._ask.func(0, 0, '__globals__', (), {})",
-    "calls with texts": "attend._ask.func(0, 0, '', ('import os',), {})",
-    "calls with a thousand names": "attend._ask.func(0, 0, '', (), {str(i): 0 for i in range(1000)})",
-    "calls without the wrapper": "attend._ask.func(0, 0, '', (torch.ones(5000, 1000),) * 3, {})",
+    "calls an object that does not exist": "ASK(99, -1, '__class__', (), {})",
+    "calls a private attribute": "ASK(0, 0, '__globals__', (), {})",
+    "calls with texts": "ASK(0, 0, '', ('import os',), {})",
+    "calls with a thousand names": "ASK(0, 0, '', (), {str(i): 0 for i in range(1000)})",
+    "calls without the wrapper": "ASK(0, 0, '', (torch.ones(5000, 1000),) * 3, {})",
     "calls from other processes": "import os\nfor _ in range(5):\n    os.fork()\nattend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))",
     "calls from a thread after its end": "import threading\ndef on():\n    while True:\n        try:\n            attend(torch.ones(2, 3), torch.ones(2, 3), torch.ones(2, 3))\n"
     "        except BaseException:\n            pass\nthreading.Thread(target=on, daemon=True).start()",
-    "sends a reply of its own": WORKER + "\nwire.send(attend._ask.func.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
+    "sends a reply of its own": WORKER + "\nwire.send(ASK.__self__.channel, {'id': 1, 'kind': 'callable', 'first': [], 'again': []})",
     "uses the course's own test": "from qkv.questions.shared.catching import catches_wrong_scale\nreturn catches_wrong_scale(attend)",
 }  # fmt: skip
 
 
 def all_but_the_test(body: str, end: str) -> list[str]:
     """Return right answers, except that the test for 3.5 has this body and ends with the line `end`."""
-    lines = [f"    {line}" for line in [*body.strip().splitlines(), end]]
+    lines = [f"    {line}" for line in [*body.replace("ASK", ASK).strip().splitlines(), end]]
     catching = "\n".join(["def catches_wrong_scale(attend):", *lines])
     return [*RIGHT[:4], RIGHT[4].partition("\n\n")[0], catching]
 

@@ -14,7 +14,7 @@ from qkv.grading import session
 from qkv.grading.results import Result
 from qkv.grading.session import Grader, Settings
 from qkv.grading.submissions import Work
-from tests.grading.attacks import ATTACKS, FULL, RIGHT
+from tests.grading.attacks import ASK, ATTACKS, FULL, RIGHT, WORKER
 
 SECONDS = 1.5
 
@@ -36,6 +36,14 @@ def graded(grader: Grader, sources: tuple[str, ...], chapter: int = 3) -> Result
 
 def test_there_are_enough():
     assert len(ATTACKS) >= 120
+
+
+def test_the_attacks_reach_what_they_attack(grader: Grader):
+    """An attack that fails before it does harm shows nothing."""
+    reaches = f"{WORKER}\ndef catches_wrong_scale(attend):\n    return bool({ASK})"
+    result = graded(grader, (*RIGHT, reaches))
+    assert result.failed_cells == ()
+    assert "every implementation" in result.questions[4].message, "it was found for each of them"
 
 
 @pytest.mark.parametrize(

@@ -649,6 +649,8 @@ def test_dask_gives_the_same_grades_when_a_worker_is_lost(tmp_path):
     local = grade(folder, tmp_path / "local")
     local.communicate(timeout=200)
     assert local.returncode == 0
+    (tmp_path / "dask").mkdir()
+    (tmp_path / "dask" / "secret").write_bytes((tmp_path / "local" / "secret").read_bytes())  # or the inputs differ
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         batch = grade(folder, tmp_path / "dask", "--scheduler", cluster.scheduler_address)
         while len(list((tmp_path / "dask").glob("*/*.html"))) < 6:

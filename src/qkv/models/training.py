@@ -74,8 +74,8 @@ def descend(
     """Minimise a loss with AdamW; the learning rate rises at first, and then falls to almost 0.
 
     after_step(n) is called after n steps, and as after_step(0) before the first. With
-    `progress`, a progress bar of that name is shown. beta_2 is AdamW's β₂. Without `warm_up`,
-    the learning rate only falls.
+    `progress`, a progress bar of that name is shown. beta_2 is AdamW's β₂; β₁ falls from .95 to .85
+    while the rate rises, and rises again (PyTorch's OneCycleLR). Without `warm_up`, the learning rate only falls.
     """
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, (0.9, beta_2), weight_decay=0.01)
     share = 0.3 if warm_up else 0.0  # of the steps, in which the rate rises

@@ -47,7 +47,10 @@ def score_variant(
     transposed: bool = False,
     default: Callable[[], float] = lambda: 0.0,
 ) -> Callable[..., Tensor]:
-    """Return an answer: `find` chooses keys, `counts` chooses queries, and `mean` combines the weights."""
+    """Return an answer: `find` chooses keys, `counts` chooses queries, and `mean` combines the weights.
+
+    `transposed` exchanges queries and keys; `default` is the score of a text in which no query counts.
+    """
 
     def variant(weights: Tensor, ids: Tensor) -> Tensor:
         texts = ids.tolist()
