@@ -137,7 +137,7 @@ def test_who_is_offline_is_told_so_and_keeps_the_answer(browser: Browser, site: 
     page.evaluate(SET, ["3.1", RIGHT])
     page.evaluate("() => window.qkv.check('3.1')")
     card = page.locator(".qkv-check .qkv-card").first
-    expect(card).to_contain_text("You are offline; your answer is kept.")
+    expect(card).to_contain_text("You are offline; your text is kept.")
     assert "undefined" not in card.inner_text()
     assert page.evaluate("window.qkv.answer('3.1')") == RIGHT
     context.set_offline(False)
