@@ -32,9 +32,9 @@ def test_the_histogram_is_dragged_wider(lab: Page):
 
 def test_the_sentence_has_the_numbers_of_both_panels(lab: Page):
     lead = lab.locator(".qkv-lead")
-    expect(lead).to_have_text(re.compile(r"^256 features: scores are\s+±16\.3, the largest weight 0\.93"))
+    expect(lead).to_have_text(re.compile(r"^256 features: scores are\s+±16\.3, mean largest weight 0\.93"))
     lab.get_by_role("switch").check()
-    expect(lead).to_have_text(re.compile(r"scores / √dk are\s+±1\.0, the largest weight 0\.2"))
+    expect(lead).to_have_text(re.compile(r"scores / √dk are\s+±1\.0, mean largest weight 0\.2"))
 
 
 @pytest.mark.parametrize("scaled", [False, True])

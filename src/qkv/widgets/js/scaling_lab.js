@@ -88,7 +88,7 @@ const current = (/** @type {State} */ { seed, d_k, scaled }) =>
 const lead = (state) => {
   const { std, largest } = current(state);
   return html`<p class="qkv-lead"><b>${num(state.d_k)}</b> ${state.d_k === 1 ? "feature" : "features"}: scores${state.scaled ? html` / √${DK}` : ""} are
-    ±<b data-number="std">${num(std, { places: 1 })}</b>, the largest weight <b data-number="largest">${num(largest, { places: 2 })}</b>.</p>`;
+    ±<b data-number="std">${num(std, { places: 1 })}</b>, mean largest weight <b data-number="largest">${num(largest, { places: 2 })}</b>.</p>`;
 };
 
 const controls = (
@@ -181,7 +181,7 @@ function weightsPanel(state) {
   const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;
   return panel({
     title: "weights of one query",
-    reading: html`<small>the largest is</small> <b>${num(weights[largest], { places: 2 })}</b>`,
+    reading: html`<small>its largest is</small> <b>${num(weights[largest], { places: 2 })}</b>`,
     drawing: plot({ label, marks }),
   });
 }
