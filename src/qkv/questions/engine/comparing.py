@@ -194,8 +194,7 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
     """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
     tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
-        tolerance = max(tolerance, tolerance_of(case, seen))
-        seen = seen.item()
+        tolerance, seen = max(tolerance, tolerance_of(case, seen)), seen.item()
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:
@@ -208,10 +207,8 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
         return Difference("values", said, None, name, seen, want) if said else None
     if type(seen) is not type(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
-    if seen != want:
-        text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
-        return Difference("values", text, None, name, seen, want)
-    return None
+    text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
+    return None if seen == want else Difference("values", text, None, name, seen, want)
 
 
 def close(case: Case, seen: Tensor, want: Tensor) -> bool:

@@ -34,6 +34,19 @@ export const SCORES = {
   uniform: "mean entropy of a row, divided by the largest possible: 1 if all weights are equal",
 };
 
+/** Return the part of a widget's state that says what is looked at.
+ * @param {Look} state
+ * @returns {Look} */
+export const lookOf = ({ layer, head, token, matrix, contrast, order, repainted }) => ({
+  layer,
+  head,
+  token,
+  matrix,
+  contrast,
+  order,
+  repainted,
+});
+
 /** Return what the drawing of a state needs: the chosen head and query, both within the part.
  * @param {Part} part
  * @param {Look} look

@@ -2,6 +2,7 @@ import {
   allHeads,
   contrastOf,
   finding,
+  lookOf,
   nameOf,
   oneHead,
   orders,
@@ -14,7 +15,7 @@ import {
 import { button, choices, html, nothing, num, remember, tables, toggle, widget } from "./base.js";
 import { whenColoursChange } from "./heatmap.js";
 
-/** @import { Look, Part, Seen } from "./atlas.js" */
+/** @import { Part, Seen } from "./atlas.js" */
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ loss: number | null, cosine: number, likeliest: [string, number][] }} Measured */
 /** @typedef {{ off: number[][], intact: Measured, changed?: Measured, control?: Measured, controls?: number[][],
@@ -40,11 +41,11 @@ export default widget("HeadAtlas", {
       state.off.some((each) => sameHead(each, [part, layer, head]));
     return html`<div class="qkv-atlas">
         ${state.parts.length > 1 ? parts(state, set, id) : nothing}
-        ${allHeads(seen, { ...look(state), isOff }, set, id)}
-        ${oneHead(seen, look(state), set)}
+        ${allHeads(seen, { ...lookOf(state), isOff }, set, id)}
+        ${oneHead(seen, lookOf(state), set)}
         <div class="qkv-atlas-below">
-          ${contrastOf(look(state), set)}
-          ${orders(seen, look(state), set, id)}
+          ${contrastOf(lookOf(state), set)}
+          ${orders(seen, lookOf(state), set, id)}
           ${state.switches ? (state.hasKernel ? switches(seen, state, set) : measured(state, set, id)) : nothing}
         </div>
       </div>
@@ -73,20 +74,9 @@ const unpacked = remember((packed, words, names, shapes, scores) => {
   });
 });
 
-/** @param {State} state
- * @returns {Look} */
-const look = ({ layer, head, token, matrix, contrast, order, repainted }) => ({
-  layer,
-  head,
-  token,
-  matrix,
-  contrast,
-  order,
-  repainted,
-});
 const partOf = (/** @type {State} */ { part, parts }) => Math.min(part, parts.length - 1);
 const chosen = (/** @type {State} */ state) =>
-  seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], look(state));
+  seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], lookOf(state));
 
 /** @type {Record<string, string>} */
 const PARTS = {

@@ -3,6 +3,7 @@ import {
   allHeads,
   contrastOf,
   finding,
+  lookOf,
   nameOf,
   ONE,
   oneHead,
@@ -62,15 +63,6 @@ export default widget("RealModel", {
 /** @param {number[]} a
  * @param {number[]} b */
 const same = (a, b) => a[0] === b[0] && a[1] === b[1];
-const lookOf = (/** @type {State} */ { layer, head, token, matrix, contrast, order, repainted }) => ({
-  layer,
-  head,
-  token,
-  matrix,
-  contrast,
-  order,
-  repainted,
-});
 
 /* ---- what is shown: the model's weights, or stored ones */
 
