@@ -247,7 +247,8 @@ def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
     ring, picture = page.locator(".qkv-deal-ring"), page.locator(".qkv-deal")
     for share in (0.5, 1):
         area, box = picture.bounding_box(), ring.bounding_box()
-        assert area and box
+        assert area
+        assert box
         drag(page, ring, 0.5, (area["y"] + share * area["height"] - box["y"]) / box["height"])
         dealt, box = page.evaluate("it.model.get('dealt')"), ring.bounding_box()
         assert box
