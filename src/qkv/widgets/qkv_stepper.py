@@ -13,8 +13,8 @@ def _matrix(rows: list[list[int]]) -> Trait:
 class QKVStepper(Widget):
     """Self-attention on three tokens in steps, one table each: X → Q, K, V → scores → weights → output.
 
-    All tables are shown. Those of the step are lit: the two factors of a matrix product, and the result. Without them, it
-    is a picture of one word's query, which meets the key of each word.
+    All tables are shown. Those of the step are lit: the two factors of a matrix product, and the result. Without
+    tables, it is a picture of one word's query, which meets the key of each word.
 
     Traits:
         x, w_q, w_k, w_v  the tokens (3, 4) and the three matrices (4, 3); numbers from −1000 to 1000
