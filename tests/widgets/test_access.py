@@ -39,6 +39,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("PositionExplorer", {"scheme": "sinusoidal", "words": True}),
     ("QKVStepper", {"step": "weights"}),
     ("QKVStepper", {"step": "queries"}),
+    ("QKVStepper", {"row": 2, "matrices": False}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
     ("HeadAtlas", {"matrix": True, "order": "previous", "switches": True}),
     ("RealModel", {"matrix": True, "order": "first"}),
