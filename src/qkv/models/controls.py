@@ -62,6 +62,7 @@ class RecurrentTagger(Tagger):
         self.to_nouns = nn.Linear(2 * width, self.to_nouns.out_features)
 
     def forward(self, ids: Tensor, visit: Visit = unchanged) -> tuple[Tensor, Tensor]:
+        """Return the logits of classes and of nouns, as `Tagger` does; the GRU does not read the padding."""
         lengths = (ids > 0).sum(dim=1)
         packed = nn.utils.rnn.pack_padded_sequence(self.words(ids), lengths, batch_first=True, enforce_sorted=False)
         states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=ids.shape[1])
