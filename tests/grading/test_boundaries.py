@@ -6,8 +6,8 @@ import contextlib
 import copy
 import dataclasses
 import io
-import os
 import json
+import os
 import zipfile
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
@@ -227,6 +227,12 @@ def test_many_zips_of_one_learner_leave_room_for_those_of_the_others(tmp_path, m
     put(tmp_path / "class.zip", zip_of(hostile | honest | {"zoe/picture.png": os.urandom(200 * KB)}))
     found = {one.student: one for one in find([tmp_path / "class.zip"])}
     assert [read(found[name]).sources for name in ("ann", "zoe")] == [(ANSWER,)] * 2
+
+
+@pytest.mark.parametrize("name", [".zip", "./.zip", "/.zip", "..zip", "\\.zip", "//x.zip"])
+def test_a_zip_of_any_name_can_stand_in_a_zip(tmp_path, name):
+    found = submissions_in(tmp_path, zip_of({name: zip_of({"03_scaling.ipynb": notebook(ANSWER)})}), False)
+    assert read(found["ann"]).sources == (ANSWER,)
 
 
 def test_files_in_zips_in_zips_are_counted(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import qkv
@@ -342,11 +342,12 @@ class _Zips:
             return [file]
         budgets = [self.whole]
         if file.members:
-            budgets.append(self.shares[PurePosixPath(file.members[0]).parts[0]])
-            if not all([budget.take(0, size_of(file)) for budget in budgets]):
+            first = file.members[0].replace("\\", "/").partition("/")[0]
+            budgets = [self.shares[first], self.whole]  # what a share refuses takes nothing from the whole
+            if not all(budget.take(0, size_of(file)) for budget in budgets):
                 return [file]
         members = run_or(self.run, [], members_of, file)
-        if not all([budget.take(len(members)) for budget in budgets]):
+        if not all(budget.take(len(members)) for budget in budgets):
             return [file]
         return [inside for member in members for inside in self.opened(member)] or [file]
 
