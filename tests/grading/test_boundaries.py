@@ -514,3 +514,24 @@ def test_a_judge_that_also_fails_on_the_reference_is_our_fault(needs_sandbox, mo
     result = grader.grade(Work("ann", "03_scaling", "", 3, (FIRST, *CHECKED)), alone=True)
     grader.stop()
     assert (result.graded, "could not be judged" in result.reason) == (False, True)
+
+
+def test_a_test_that_sleeps_has_one_limit_for_all_implementations(monkeypatch):
+    """It used no processor time, so each of some twenty implementations got the whole limit by the clock again."""
+    attempt = session._Attempt(session.Grader(session.Settings(seed=1)), (), [questions_of(3)["3.5"]])
+    limits: list[float] = []
+
+    def ask(_: Any, schema: Any, most: float, **message: Any) -> replies.ObserveReply:
+        limits.append(most)
+        return replies.ObserveReply("stopped")
+
+    class Sleeping:
+        used, size = 0.2, 10
+
+        def passed(self) -> float:
+            return session.CLOCK_FACTOR * limits[-1]
+
+    monkeypatch.setattr(attempt, "ask", ask)
+    assert attempt.observe_test(Sleeping(), attempt.questions[0]).kind == "stopped"
+    assert len(limits) > 10
+    assert sum(max(limit, 0) for limit in limits) <= attempt.timeout
