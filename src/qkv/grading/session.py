@@ -468,7 +468,7 @@ class _Attempt:
                 gradients=question.gradients, benches=benches_of([case]), more=i + 1 < len(cases),
             )  # fmt: skip
             said.append(reply)
-            left -= session.used
+            left -= max(session.used, session.passed() / CLOCK_FACTOR)  # both limits are for all of them together
             size += session.size
             if size > MAX_HELD:
                 raise session.end("it returned too much")
