@@ -262,7 +262,7 @@ const HABITS = {
   seen: () => "It predicts symbols that were there before, but not the one that comes next.",
   guess: () => "It has hardly learned more than to guess.",
   leak: () =>
-    "In training it saw the symbol that it had to predict, and its loss fell almost to 0. Now the future is hidden, and it is worse than a guess.",
+    "In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.",
 };
 
 /** Say what a model does that has not learned its task.
