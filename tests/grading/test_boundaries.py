@@ -10,6 +10,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -535,3 +536,22 @@ def test_a_test_that_sleeps_has_one_limit_for_all_implementations(monkeypatch):
     assert attempt.observe_test(Sleeping(), attempt.questions[0]).kind == "stopped"
     assert len(limits) > 10
     assert sum(max(limit, 0) for limit in limits) <= attempt.timeout
+
+
+def test_whatever_grading_raises_costs_only_its_submission(monkeypatch):
+    """A mistake of the grader's own in one notebook ended the batch, with nobody's tables written."""
+
+    class Executor:
+        def submit(self, function: Any, work: Work, *_: Any, **__: Any) -> Future[Any]:
+            done: Future[Any] = Future()
+            if work.student == "eve":
+                done.set_exception(KeyError("3.1"))
+            else:
+                done.set_result(made(work.student))
+            return done
+
+    monkeypatch.setattr(runner._LocalPool, "new_executor", lambda self: Executor())
+    works = [(i, Work(name, "03_scaling", "", 3, ())) for i, name in enumerate(("ann", "eve", "zoe"))]
+    results = dict(runner._LocalPool(1, session.Settings(seed=1)).results(works))
+    assert [results[i].status for i in range(3)] == ["graded", "ungraded", "graded"]
+    assert "KeyError" in results[1].reason

@@ -265,7 +265,8 @@ class _Attempt:
         For a test, that is what every implementation returns, from which code learns which ones are right; for the
         cache of 7.1, the caches of 7.2 and 7.7.
         """
-        if self.only_check is not None or self.marks[question.id].points == 0:
+        mark = self.marks.get(question.id)  # None if a limit was reached before it
+        if self.only_check is not None or mark is None or mark.points == 0:
             return False
         knows_implementations = question.of_implementations and self.checks[question.id] > 1
         return knows_implementations or (question.handed_over and question.id in self.after_handing)
