@@ -60,10 +60,7 @@ class HeadsSplitInTheOrderOfTheResult(Layer):
 
 def only_keys_split_by_view(x, pooled, fixed=False):
     q = x.view(len(x), -1, H, D // H).transpose(1, 2)
-    if fixed:
-        k = pooled.view(len(x), -1, H, D // H).transpose(1, 2)
-    else:
-        k = pooled.view(len(x), H, -1, D // H)  # here
+    k = pooled.view(len(x), -1, H, D // H).transpose(1, 2) if fixed else pooled.view(len(x), H, -1, D // H)  # here
     v = pooled.view(len(x), -1, H, D // H).transpose(1, 2)
     return merge((q @ k.transpose(-2, -1)).softmax(-1) @ v)
 
@@ -125,7 +122,7 @@ def windows_put_back_with_the_same_index(x, fixed=False):
 
 
 def softmax_over_the_folded_batch(query, context, fixed=False):
-    b, n, d = query.shape
+    b, n, _ = query.shape
     scores = torch.bmm(query, context.transpose(1, 2)).view(b * n, -1)
     weights = scores.softmax(-1) if fixed else scores.softmax(0)  # here
     return torch.bmm(weights.view(b, n, -1), context)
@@ -133,11 +130,7 @@ def softmax_over_the_folded_batch(query, context, fixed=False):
 
 def tokens_shifted_across_examples(x, fixed=False):
     b, n, d = x.shape
-    if fixed:
-        before = x.roll(1, dims=1)
-    else:
-        before = x.reshape(b * n, d).roll(1, dims=0).view(b, n, d)  # here
-    return before
+    return x.roll(1, dims=1) if fixed else x.reshape(b * n, d).roll(1, dims=0).view(b, n, d)  # here
 
 
 def pooled_text_of_another_image(latents, pooled, fixed=False):
@@ -213,12 +206,14 @@ def feature_map_viewed_as_pixels(x, fixed=False):
 
 
 def channels_and_frequencies_before_time(x, fixed=False):
-    b, c, t, f = x.shape
+    b, _, t, _ = x.shape
     if fixed:
         return x.permute(0, 2, 1, 3).reshape(b, t, -1, 1)
     return x.reshape(b, -1, t, 1)  # here
 
 
+HEADS = "heads are not followed: their number stands in the program, and no input grows with it"
+WINDOWS = "windows that overlap, or heads that are shifted, hold numbers of several tokens in one slot on purpose"
 POOLED = torch.linspace(-1, 1, B * D).view(B, D) ** 3
 POSITIONS = torch.linspace(-1, 1, N * D).view(N, D) ** 3
 OTHER = torch.linspace(-1, 1, B * 4 * D).view(B, 4, D) ** 3
@@ -228,8 +223,12 @@ MORE_THREADS = [
     Thread(f"{GITHUB}MCG-NKU/E2FGVI/issues/47", only_keys_split_by_view, more=(OTHER,)),
     Thread(f"{GITHUB}ajhalthor/Transformer-Neural-Network/pull/4", values_of_another_text_merged, more=(OTHER,)),
     Thread(f"{GITHUB}meta-pytorch/opacus/pull/825", folded_heads_put_back_as_tokens),
-    Thread(f"{GITHUB}fla-org/flash-linear-attention/pull/594", keys_summed_over_heads),
-    Thread(f"{GITHUB}apple/ml-capsules-inverted-attention-routing/pull/1", windows_stacked_behind_the_features),
+    Thread(f"{GITHUB}fla-org/flash-linear-attention/pull/594", keys_summed_over_heads, limit=HEADS),
+    Thread(
+        f"{GITHUB}apple/ml-capsules-inverted-attention-routing/pull/1",
+        windows_stacked_behind_the_features,
+        limit=WINDOWS,
+    ),
     Thread(f"{GITHUB}lablup/mlxcel/issues/1600", windows_put_back_with_the_same_index, (B, 6, D)),
     Thread(f"{GITHUB}PetrochukM/PyTorch-NLP/issues/2", softmax_over_the_folded_batch, more=(OTHER,)),
     Thread(f"{GITHUB}verl-project/verl/issues/6475", tokens_shifted_across_examples),
@@ -281,7 +280,7 @@ def masks_repeated_for_each_head(x, mask):
 
 
 def relative_positions_shifted_by_view(x, positions):
-    b, n, d = x.shape
+    b, n, _ = x.shape
     scores = x @ positions.mT
     padded = torch.cat([torch.zeros(b, n, 1), scores], dim=-1)
     shifted = padded.view(b, n + 1, n)[:, 1:].reshape(b, n, n)
@@ -341,7 +340,12 @@ MORE_RIGHT = [
     Thread(f"{GITHUB}reczoo/FuxiCTR/issues/130", masks_repeated_for_each_head, more=(PADDED,)),
     Thread(f"{GITHUB}kimiyoung/transformer-xl/issues/138", relative_positions_shifted_by_view, more=(POSITIONS,)),
     Thread(f"{GITHUB}huggingface/transformers/issues/37574", last_tokens_kept_in_a_rolling_cache),
-    Thread(f"{GITHUB}JIA-Lab-research/LongLoRA/issues/182", half_of_the_heads_shifted_by_half_a_group, (B, 6, D)),
+    Thread(
+        f"{GITHUB}JIA-Lab-research/LongLoRA/issues/182",
+        half_of_the_heads_shifted_by_half_a_group,
+        (B, 6, D),
+        limit=WINDOWS,
+    ),
     Thread(f"{GITHUB}OpenGVLab/InternVL/issues/962", four_pixels_merged_into_a_token, (B, 16, D)),
     Thread(f"{GITHUB}leaderj1001/Stand-Alone-Self-Attention/issues/11", keys_of_windows),
     Thread(f"{GITHUB}ultralytics/yolov5/issues/5318", image_made_into_tokens, (B, D, 2, 5), tokens=3),
