@@ -617,6 +617,7 @@ for i, (name, code) in enumerate(MORE_HARM.items()):
 ATTACKS["cells that use up the time of the whole notebook, before any answer is reached"] = Attack(
     first=("import time\nuntil = time.process_time() + 1.2\nwhile time.process_time() < until:\n    pass",) * 20,
     answers=RIGHT,
+    slow=True,
 )
 ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT

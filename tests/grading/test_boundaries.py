@@ -555,3 +555,9 @@ def test_whatever_grading_raises_costs_only_its_submission(monkeypatch):
     results = dict(runner._LocalPool(1, session.Settings(seed=1)).results(works))
     assert [results[i].status for i in range(3)] == ["graded", "ungraded", "graded"]
     assert "KeyError" in results[1].reason
+
+
+def test_an_answer_that_was_not_reached_is_not_borrowed():
+    questions = list(questions_of(7).values())
+    attempt = session._Attempt(session.Grader(session.Settings(seed=1)), (), questions)
+    assert not any(map(attempt.may_be_borrowed, questions))
