@@ -45,6 +45,7 @@ def unfinished() -> list[str]:
 
 
 def update() -> int:
+    """Write the texts of all pages that are being translated into the catalogues, and derive the second language."""
     known = catalogues.memory(CATALOGUES / WRITTEN, WRITTEN)
     for path in translated():
         units = sources.units(path)
@@ -60,6 +61,7 @@ def update() -> int:
 
 
 def check() -> int:
+    """Print what is wrong. Return the exit code."""
     wrong = [line for path in translated() for language in LANGUAGES for line in findings(path, language)]
     if wrong:
         print("\n".join(wrong), "\nNew and changed texts come into the catalogues with: make translations", sep="\n")
@@ -98,6 +100,7 @@ def weave(language: str) -> int:
 
 
 def main() -> int:
+    """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("update")

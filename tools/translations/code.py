@@ -63,6 +63,7 @@ def places(source: str) -> list[Place]:
 
 
 def strings(code: Code, tree: ast.AST) -> Iterator[Place]:
+    """Yield the strings of a cell that readers see."""
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         for kind, argument in shown(call):
             for node in outermost(argument):
@@ -95,6 +96,7 @@ def outermost(node: ast.expr) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def string_place(code: Code, start: int, end: int, kind: str, node: ast.Constant | ast.JoinedStr) -> Place | None:
+    """Return the place of a string or f-string, or None if it has no words."""
     written = code.source[start:end]
     if isinstance(node, ast.Constant):
         text = str(node.value)
@@ -144,6 +146,7 @@ def comments(code: Code) -> Iterator[Place]:
 
 
 def groups(code: Code) -> list[list[tokenize.TokenInfo]]:
+    """Return the comments, with the lines of one comment together."""
     found: list[list[tokenize.TokenInfo]] = []
     for token in tokenize.generate_tokens(io.StringIO(code.source).readline):
         if token.type != tokenize.COMMENT or STAYS.match(token.string):

@@ -36,6 +36,7 @@ def units(path: Path) -> list[Unit]:
 
 
 def cell_units(cell: dict[str, Any]) -> Iterator[Unit]:
+    """Yield the units of a cell; none if readers never see it."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         yield from markdown_units(cell["id"], source)
@@ -79,6 +80,7 @@ def woven_markdown(where: str, text: str, translate: Translate) -> str:
 
 
 def woven_code(where: str, source: str, translate: Translate) -> str:
+    """Return the source of a code cell with its translations."""
     for place in reversed(code.places(source)):
         text = translate(Unit(where, place.kind, place.text))
         if text != place.text:
