@@ -3,7 +3,7 @@
 //   node tools/bundle.mjs              writes the bundles
 //   node tools/bundle.mjs --check      names the bundles that are stale, and exits with 1 if there are any
 //   node tools/bundle.mjs --site DIR   bundles for the site instead: the widgets and their host as DIR/qkv-site.js and .css,
-//                                      those of real models apart as DIR/qkv-real-models.js; each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
+//                                      the rare ones apart as DIR/qkv-rare-widgets.js; each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
 //                                      python-page.js loads in DIR/python; the engine of the real model as
 //                                      DIR/real-model.js; the scripts and styles of pages, minified, as DIR/page.js …
@@ -152,8 +152,8 @@ const pageScript = async (name) => [
   (await bundle(`import "./book/static/${name}.js";`, "js", "iife")).text,
 ];
 
-// The widgets that only pages about real models show. Their script is loaded by those pages alone.
-const OF_REAL_MODELS = ["head_atlas", "real_model"];
+// The widgets that one chapter shows, and its deeper pages. Their script is loaded by these pages alone.
+const RARE = ["everywhere", "head_atlas", "pattern_lab", "real_model"];
 const importsOf = (names) => names.map((name) => `import ${name} from "${moduleOf(name)}";`).join("\n");
 
 /** A plugin that takes modules from another script, which has put them into `qkvModules`. */
@@ -176,8 +176,8 @@ const takenFrom = (modules) => ({
 /** The script with most widgets and their host, and the one with the other widgets, which is loaded before it: a function
  * that adds them. It takes the modules that both need from the first. */
 async function widgetScripts(used) {
-  const most = NAMES.filter((name) => !OF_REAL_MODELS.includes(name));
-  const others = `${importsOf(OF_REAL_MODELS)}globalThis.qkvWidgets.push(${OF_REAL_MODELS});`;
+  const most = NAMES.filter((name) => !RARE.includes(name));
+  const others = `${importsOf(RARE)}globalThis.qkvWidgets.push(${RARE});`;
   const start = `${importsOf(most)}globalThis.qkvWidgets = [${most}];`;
   const [ofMost, ofOthers] = await Promise.all(
     [start, others].map((entry) => bundle(entry, "js", "iife", [weightsApart(used)])),
@@ -207,7 +207,7 @@ async function siteFiles() {
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
     ...(await Promise.all(Object.entries(PAGE_STYLES).map(pageStyle))),
-    ["qkv-real-models.js", others],
+    ["qkv-rare-widgets.js", others],
     ["qkv-site.js", script.text],
     ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],

@@ -27,6 +27,15 @@ const isVerdict = (value) =>
 const isEntry = (/** @type {[string, unknown]} */ [, entry]) =>
   isVerdict(entry) && (entry.checked === undefined || isVerdict(entry.checked));
 
+/** Give a text the line breaks that an editor gives it. Else a text of another system, once shown, would look as if the
+ * reader had changed it, and so had read it.
+ * @param {[string, Entry]} entry
+ * @returns {[string, Entry]} */
+const asEdited = ([key, { source, ...entry }]) => [
+  key,
+  source === undefined ? entry : { ...entry, source: source.replace(/\r\n?/g, "\n") },
+];
+
 /** Return the answers that this browser keeps.
  * @returns {Record<string, Entry>} */
 export function load() {
@@ -34,7 +43,7 @@ export function load() {
   try {
     const { format, version, answers } = JSON.parse(localStorage.getItem(KEY) ?? "");
     return format === FORMAT.format && version === FORMAT.version
-      ? Object.fromEntries(Object.entries(answers).filter(isEntry))
+      ? Object.fromEntries(Object.entries(answers).filter(isEntry).map(asEdited))
       : {};
   } catch {
     return {}; // nothing is kept, storage is blocked, or it holds something else

@@ -204,3 +204,24 @@ def test_an_imported_answer_runs_only_after_the_reader_has_accepted_it(browser: 
     page.reload()
     expect(page.locator(".qkv-imported")).to_have_count(0)
     context.close()
+
+
+@pytest.mark.parametrize("ends", ["\r\n", "\r"])
+def test_an_imported_answer_with_other_line_breaks_is_still_to_be_read(browser: Browser, site: str, ends: str):
+    """An editor changes them. That was taken for a change of the reader's when another tab had changed an answer."""
+    context = browser.new_context()
+    kept = {"3.1": {"source": RIGHT.replace("\n", ends), "imported": True}}
+    text = json.dumps({"format": "qkv-answers", "version": 1, "answers": kept})
+    page = context.new_page()
+    page.goto(f"{site}/book/map.html")
+    page.evaluate("text => localStorage.setItem('qkv-answers', text)", text)
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    expect(page.locator(".qkv-imported")).to_have_count(1)
+    other = context.new_page()
+    other.goto(f"{site}/exercises/{SAMPLE}.html")
+    with page.expect_event("console", lambda said: said.text == "another tab"):
+        page.evaluate("addEventListener('storage', () => setTimeout(() => console.log('another tab')))")
+        other.evaluate(SET, ["3.2", "score_variance = None"])
+    expect(page.locator(".qkv-imported")).to_have_count(1)
+    assert page.evaluate(CHECK, ["3.3", "attention = None"])["message"].startswith("Nothing was run.")
+    context.close()

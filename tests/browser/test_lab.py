@@ -42,7 +42,7 @@ CASES = {
     "HeadAtlas": Case("HeadAtlas()", "slider:token that looks", "ArrowLeft", "token", "2", "0", "1"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
     "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
-    "MaskPainter": Case("MaskPainter()", "slider:who looks", "ArrowLeft", "queries", "6", "2", "2"),
+    "MaskPainter": Case("MaskPainter()", "radio:window", "Space", "preset", "'window'", "'all'", "off"),
     "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "5", "2", "2"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),
     "Predict": Case(

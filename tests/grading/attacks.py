@@ -614,9 +614,45 @@ MORE_HARM = {
 }
 for i, (name, code) in enumerate(MORE_HARM.items()):
     ATTACKS[f"a cell that {name}"] = Attack(first=(code,), answers=RIGHT, deserves=FULL, slow=i % 10 != 9)
+ATTACKS["cells that use up the time of the whole notebook, before any answer is reached"] = Attack(
+    first=("import time\nuntil = time.process_time() + 1.2\nwhile time.process_time() < until:\n    pass",) * 20,
+    answers=RIGHT,
+    slow=True,
+)
 ATTACKS["a cell that breaks the imports of those after it"] = Attack(
     first=("import builtins\nbuiltins.__import__ = None",), answers=RIGHT
 )
+
+# ── what one question passes to its answers, as the answer to another ─────────────────────────────
+
+# The caches of 7.2 and 7.7, for 7.1: kept where no search for borrowed names finds them, and with more places.
+HANDED_CACHES = {
+    "7.2": "def decode_step(x_t, w_q, w_k, w_v, cache):\n    kept.append(type(cache))\n    return x_t",
+    "7.7": "def prefill_in_chunks(x, w_q, w_k, w_v, cache, size):\n    kept.append(type(cache))\n    return x",
+}
+BORROWED_CACHE = """
+class KVCache:
+    def __init__(self):
+        kept[0].places = 1200
+        self.cache = kept[0]()
+    def append(self, k, v):
+        step = STEP
+        for i in range(0, k.shape[-2], step):
+            found = self.cache.append(k[..., i : i + step, :], v[..., i : i + step, :])
+        return found
+    def __len__(self):
+        return len(self.cache)
+"""
+for question, taking in HANDED_CACHES.items():
+    name = taking[4:].partition("(")[0]
+    borrowed = BORROWED_CACHE.replace("STEP", "1 if len(self) else k.shape[-2]" if question == "7.2" else "k.shape[-2]")
+    for how, last in (("checked again", "check('7.1', KVCache)"), ("never checked", "")):
+        ATTACKS[f"7.1 by the cache of {question}, {how}"] = Attack(
+            answers=["from qkv import check\nkept = []", f"{taking}\ncheck('{question}', {name})", borrowed, last],
+            deserves=dict.fromkeys(questions_of(7), 0.0),
+            chapter=7,
+            slow=question == "7.2" or last == "",
+        )
 
 # ── tests that inspect the implementation they get ────────────────────────────────────────────────
 

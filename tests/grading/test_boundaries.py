@@ -7,8 +7,10 @@ import copy
 import dataclasses
 import io
 import json
+import os
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -200,6 +202,37 @@ def test_zips_in_zips_are_opened_within_limits(tmp_path, monkeypatch, bytes_read
     nested = zip_of({"in.zip": zip_of({f"{i}.zip": stored for i in range(20)})})
     found = submissions_in(tmp_path, nested, all_in_a_zip)
     assert sum(bytes_read) < 3 * 1000 * KB
+    assert read(found["ann"]).sources == (ANSWER,)
+
+
+@pytest.mark.parametrize("place", ["eve/work.zip", "eve.zip", "class.zip"])
+def test_many_zips_side_by_side_are_opened_within_limits(tmp_path, monkeypatch, bytes_read, place):
+    """60 kB on the disk took two minutes: each zip in a learner's zip had limits of its own."""
+    monkeypatch.setattr(submissions, "MAX_NESTED", 1000 * KB)
+    stored = zip_of({"03_scaling.ipynb": b" " * 300 * KB}, zipfile.ZIP_STORED)
+    many = {f"eve/{i}.zip": zip_of({"in.zip": stored}) for i in range(40)}
+    put(tmp_path / place, zip_of(ANN | many if place == "class.zip" else many))
+    if place != "class.zip":
+        put(tmp_path / "ann" / "03_scaling.ipynb", ANN["ann/03_scaling.ipynb"])
+    on_disk = (tmp_path / place).stat().st_size
+    found = {one.student: one for one in find([tmp_path / place if place == "class.zip" else tmp_path])}
+    assert sum(bytes_read) < 3 * 1000 * KB + 2 * submissions.NESTED_RATIO * on_disk
+    assert read(found["ann"]).sources == (ANSWER,)
+
+
+def test_many_zips_of_one_learner_leave_room_for_those_of_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(submissions, "MAX_NESTED", 1000 * KB)
+    stored = zip_of({"x": b" " * 300 * KB}, zipfile.ZIP_STORED)
+    hostile = {f"bob/{i}.zip": zip_of({"in.zip": stored}) for i in range(40)}
+    honest = {f"{name}/work.zip": zip_of({"03_scaling.ipynb": notebook(ANSWER)}) for name in ("ann", "zoe")}
+    put(tmp_path / "class.zip", zip_of(hostile | honest | {"zoe/picture.png": os.urandom(200 * KB)}))
+    found = {one.student: one for one in find([tmp_path / "class.zip"])}
+    assert [read(found[name]).sources for name in ("ann", "zoe")] == [(ANSWER,)] * 2
+
+
+@pytest.mark.parametrize("name", [".zip", "./.zip", "/.zip", "..zip", "\\.zip", "//x.zip"])
+def test_a_zip_of_any_name_can_stand_in_a_zip(tmp_path, name):
+    found = submissions_in(tmp_path, zip_of({name: zip_of({"03_scaling.ipynb": notebook(ANSWER)})}), False)
     assert read(found["ann"]).sources == (ANSWER,)
 
 
@@ -482,3 +515,49 @@ def test_a_judge_that_also_fails_on_the_reference_is_our_fault(needs_sandbox, mo
     result = grader.grade(Work("ann", "03_scaling", "", 3, (FIRST, *CHECKED)), alone=True)
     grader.stop()
     assert (result.graded, "could not be judged" in result.reason) == (False, True)
+
+
+def test_a_test_that_sleeps_has_one_limit_for_all_implementations(monkeypatch):
+    """It used no processor time, so each of some twenty implementations got the whole limit by the clock again."""
+    attempt = session._Attempt(session.Grader(session.Settings(seed=1)), (), [questions_of(3)["3.5"]])
+    limits: list[float] = []
+
+    def ask(_: Any, schema: Any, most: float, **message: Any) -> replies.ObserveReply:
+        limits.append(most)
+        return replies.ObserveReply("stopped")
+
+    class Sleeping:
+        used, size = 0.2, 10
+
+        def passed(self) -> float:
+            return session.CLOCK_FACTOR * limits[-1]
+
+    monkeypatch.setattr(attempt, "ask", ask)
+    assert attempt.observe_test(Sleeping(), attempt.questions[0]).kind == "stopped"
+    assert len(limits) > 10
+    assert sum(max(limit, 0) for limit in limits) <= attempt.timeout
+
+
+def test_whatever_grading_raises_costs_only_its_submission(monkeypatch):
+    """A mistake of the grader's own in one notebook ended the batch, with nobody's tables written."""
+
+    class Executor:
+        def submit(self, function: Any, work: Work, *_: Any, **__: Any) -> Future[Any]:
+            done: Future[Any] = Future()
+            if work.student == "eve":
+                done.set_exception(KeyError("3.1"))
+            else:
+                done.set_result(made(work.student))
+            return done
+
+    monkeypatch.setattr(runner._LocalPool, "new_executor", lambda self: Executor())
+    works = [(i, Work(name, "03_scaling", "", 3, ())) for i, name in enumerate(("ann", "eve", "zoe"))]
+    results = dict(runner._LocalPool(1, session.Settings(seed=1)).results(works))
+    assert [results[i].status for i in range(3)] == ["graded", "ungraded", "graded"]
+    assert "KeyError" in results[1].reason
+
+
+def test_an_answer_that_was_not_reached_is_not_borrowed():
+    questions = list(questions_of(7).values())
+    attempt = session._Attempt(session.Grader(session.Settings(seed=1)), (), questions)
+    assert not any(map(attempt.may_be_borrowed, questions))

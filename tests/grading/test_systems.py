@@ -33,6 +33,8 @@ from qkv.grading.roster import Person, Roster, read_roster
 from qkv.grading.runner import class_of
 from qkv.grading.sheets import Class, blackboard, canvas, grades, missing, moodle, moodle_worksheets
 from qkv.grading.submissions import Submission, UnreadableError, find, read
+from qkv.grading.systems import Owner
+from qkv.grading.writing import Writer
 from tests.grading.made import made, made_ungraded
 
 SOURCE = "def scaled_scores(q, k):\n    return q\n\ncheck('3.1', scaled_scores)\n# {}"
@@ -494,3 +496,29 @@ def test_an_encrypted_member_is_no_silence(tmp_path):
     (found,) = find([tmp_path])
     with pytest.raises(UnreadableError, match="cannot be read from its zip"):
         read(found)
+
+
+SAME_NAME = "username,first name,last name\nada1,Ada,Lee\nada2,Ada,Lee\nbob,Bob,Ray\n"
+
+
+@pytest.mark.parametrize(
+    ("students", "unclear"),
+    [
+        ({"ada1": "", "ada2": "", "bob": ""}, []),
+        ({"Ada Lee": "", "bob": ""}, ["Ada Lee"]),
+        ({"Ada Lee_11": "11", "Ada Lee_12": "12", "bob": ""}, ["Ada Lee_11", "Ada Lee_12"]),
+        ({"bob": "", "Bob Ray": "", "ada1": ""}, ["Bob Ray", "bob"]),
+        ({"zoe": "", "bob": ""}, []),
+    ],
+)
+def test_the_report_names_those_whom_the_list_does_not_tell_apart(tmp_path, students, unclear):
+    """Their marks were left out of the tables for other systems, and nothing said so."""
+    (tmp_path / "roster.csv").write_text(SAME_NAME)
+    owners = {
+        name: Owner(name, "Moodle", number, name.partition("_")[0]) for name, number in students.items() if number
+    }
+    results = [made(name) for name in students]
+    Writer(tmp_path / "out").finish(results, Class(read_roster(tmp_path / "roster.csv"), owners), Path("nowhere"))
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert ("Not told apart" in report) == bool(unclear)
+    assert ", ".join(unclear) in report

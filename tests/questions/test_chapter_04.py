@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
+import unicodedata
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
+from qkv.grading.results import MAX_NAME as MOST_OF_A_NAME
 from qkv.questions import find, questions_of
 from qkv.questions.catalogue import q4_5, q8_6, q10_6
 from qkv.questions.catalogue.q4_3 import sample_difference
+from qkv.questions.shared.personal import MAX_NAME, same_name
 from qkv.sandboxed.cases import Case, call_many
 from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
@@ -475,3 +478,16 @@ def test_two_of_a_class_hardly_ever_get_the_same_numbers(personal):
     same_result = sum(b - a <= 1e-9 * a for a, b in itertools.pairwise(results))
     for same in (same_numbers, same_result):
         assert same / (4_000 * 3_999) * (200 * 199) < 0.01
+
+
+def test_a_name_draws_the_same_numbers_however_its_accents_are_stored():
+    """A learner whose folder came from a system that stores them apart could not write the name of the folder."""
+    together, apart = (unicodedata.normalize(form, "José Núñez") for form in ("NFC", "NFD"))
+    assert together != apart
+    assert same_name(together, apart)
+    assert q4_5.PERSONAL.numbers_of(together) == q4_5.PERSONAL.numbers_of(apart)
+    assert not same_name("José", "Jose")
+
+
+def test_every_name_that_the_grader_gives_has_numbers():
+    assert MAX_NAME >= MOST_OF_A_NAME

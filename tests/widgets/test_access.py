@@ -39,6 +39,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("PositionExplorer", {"scheme": "sinusoidal", "words": True}),
     ("QKVStepper", {"step": "weights"}),
     ("QKVStepper", {"step": "queries"}),
+    ("QKVStepper", {"row": 2, "matrices": False}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
     ("HeadAtlas", {"matrix": True, "order": "previous", "switches": True}),
     ("RealModel", {"matrix": True, "order": "first"}),
@@ -121,7 +122,9 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
     page.add_style_tag(content=f"html {{ font-size: {text}%; }}")
     draw(page, LOOKS)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    small = page.evaluate("""() => [...document.querySelectorAll('input, select, button, summary')].map((control) => {
+    small = page.evaluate("""() => [...document.querySelectorAll('input, select, button, summary')]
+      .filter((control) => control.getClientRects().length) // those of a folded part are measured where it is open
+      .map((control) => {
       const target = control.closest('.qkv-range') ? control : control.closest('label') ?? control;
       const { width, height } = target.getBoundingClientRect();
       return [control.closest('.qkv-widget').dataset.widget, target.innerText, width, height];

@@ -258,6 +258,20 @@ def test_a_word_is_pressed_and_the_arrow_keys_go_on_from_it(page: Page):
 
 
 @pytest.mark.browser
+def test_a_drag_along_the_words_reads_up_to_each(page: Page):
+    boxes = [page.locator(".qkv-kv-chip").nth(i).bounding_box() for i in range(3)]
+    at = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box]
+    page.mouse.move(*at[0])
+    page.mouse.down()
+    for place, step in zip(at, (1, 2, 3), strict=True):
+        page.mouse.move(*place)
+        frame(page)
+        assert page.evaluate("shown[0].model.get('step')") == step
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("shown[0].model.get('step')") == 3
+
+
 def test_a_word_of_the_second_prompt_is_changed_by_a_press_and_no_word_moves(page: Page):
     page.evaluate("shown[0].model.set('step', 8)")
     frame(page)

@@ -216,6 +216,16 @@ def test_a_symbol_and_a_row_of_a_map_are_pressed_and_the_text_is_dragged_along(o
     text.click(position={"x": 4, "y": 10})
     frame(page)
     assert page.evaluate("it.model.get('position')") == 0
+    expect(widget.locator(".qkv-scope-symbols")).to_contain_text("L →")
+    ring, arcs = (widget.locator(part).bounding_box() for part in (".qkv-scope-ring", ".qkv-scope-arcs"))
+    assert ring
+    assert arcs
+    page.mouse.move(ring["x"] + 16, ring["y"] + 6)  # beside its middle: it does not jump to the pointer
+    page.mouse.down()
+    page.mouse.move(ring["x"] + 16 + 3 * arcs["width"] / 16, ring["y"] - 30, steps=3)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('position')") == 3
     widget.get_by_role("slider", name="position").press("End")
     expect(widget.locator(".qkv-scope-last")).to_have_text("Last time, S came after M.")
     box = widget.locator(".qkv-scope-map").nth(1).bounding_box()

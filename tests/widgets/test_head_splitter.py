@@ -143,7 +143,7 @@ def test_pieces_are_counted_where_torch_puts_them():
             shown = pieces if route == "heads first" else pieces[:1]
             away = int((shown != torch.arange(8).view(2, 1, 4)[: len(shown)]).sum())
             for text in [sheets[0] for sheets in each]:
-                found = f"{away} of {shown.numel()} pieces are in another word\u2019s row." in text
+                found = f"{away} of {shown.numel()} pieces are below another word." in text
                 assert found == (away > 0), (route, n_heads, text)
 
 
@@ -178,8 +178,8 @@ def way(page: Page, name: str) -> Locator:
 
 
 def pieces(page: Page, name: str) -> list[list[str]]:
-    """The names on a way's pieces, row by row, as they are seen."""
-    spans = way(page, name).locator(".qkv-pieces span")
+    """The names on a way's pieces, head by head, as they are seen."""
+    spans = way(page, name).locator(".qkv-pieces > span")
     placed = spans.evaluate_all(
         "es => es.map((e) => [e.getBoundingClientRect().top, e.getBoundingClientRect().left, e.innerText])"
     )
@@ -198,7 +198,7 @@ def changing(page: Page, name: str) -> list[str]:
 def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
     says = page.locator(VERDICT)
-    misplaced, lost = "6 of 8 pieces are in another word’s row.", "only 2 of 4 outputs change."
+    misplaced, lost = "6 of 8 pieces are below another word.", "only 2 of 4 outputs change."
     expect(says).to_have_text(f"{misplaced} If “hungry” changes, {lost}")
     assert changing(page, "reshape alone") == ["same"] * 2 + ["changes"] * 2
     assert changing(page, "split, then transpose") == ["changes"] * 4
@@ -234,7 +234,7 @@ def test_the_tape_is_dealt_where_torch_puts_its_numbers(open_page: Callable[...,
     frame(page)
     numbers = torch.arange(4 * 8).reshape(1, 4, 8)
     for name, route in (("split, then transpose", "right"), ("reshape alone", "reshape both ways")):
-        rows = ROUTES[route][0](numbers, 2).transpose(1, 2).flatten().tolist()  # as seen: row by row, head by head
+        rows = ROUTES[route][0](numbers, 2).flatten().tolist()  # as seen: head by head, row by row
         dealt = places(page, name)
         seen = sorted(range(32), key=lambda number: (round(dealt[number][1]), dealt[number][0]))
         assert seen == rows, name
@@ -243,19 +243,31 @@ def test_the_tape_is_dealt_where_torch_puts_its_numbers(open_page: Callable[...,
 @pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
 def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
     page = opened(open_page(width=390, has_touch=has_touch), STATE | {"dealt": 0})
-    expect(page.locator(VERDICT)).to_contain_text("one tape of 32 numbers. Drag to deal it to 2 heads.")
-    drag(page, page.locator(".qkv-deal"), 0.9)
-    assert page.evaluate("it.model.get('dealt')") == pytest.approx(0.4, abs=0.01)
-    expect(page.locator(VERDICT)).to_contain_text("dealt in two ways")
-    drag(page, page.locator(".qkv-deal"), 1)
-    assert page.evaluate("it.model.get('dealt')") == pytest.approx(0.9, abs=0.01)
+    expect(page.locator(VERDICT)).to_contain_text("one tape of 32 numbers. Pull the ring down to deal it to 2 heads.")
+    ring, picture = page.locator(".qkv-deal-ring"), page.locator(".qkv-deal")
+    for share in (0.5, 1):
+        area, box = picture.bounding_box(), ring.bounding_box()
+        assert area
+        assert box
+        drag(page, ring, 0.5, (area["y"] + share * area["height"] - box["y"]) / box["height"])
+        dealt, box = page.evaluate("it.model.get('dealt')"), ring.bounding_box()
+        assert box
+        middle = box["y"] + box["height"] / 2
+        bottom = area["y"] + area["height"]
+        if share == 1:
+            assert dealt == 1
+            assert middle == pytest.approx(bottom - 20, abs=2)
+        else:
+            assert 0.3 < dealt < 0.6
+            assert middle == pytest.approx(area["y"] + share * area["height"], abs=8), "it stays at the finger"
+            expect(page.locator(VERDICT)).to_contain_text("dealt in two ways")
     assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
 
 
 def test_a_piece_bears_the_name_of_its_word(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
-    assert pieces(page, "split, then transpose") == [[name] * 2 for name in ["the", "cat", "was", "hungry"]]
-    assert pieces(page, "reshape alone") == [["the", "was"], ["the", "was"], ["cat", "hungry"], ["cat", "hungry"]]
+    assert pieces(page, "split, then transpose") == [["the", "cat", "was", "hungry"]] * 2
+    assert pieces(page, "reshape alone") == [["the", "the", "cat", "cat"], ["was", "was", "hungry", "hungry"]]
     amiss = way(page, "reshape alone").locator(".qkv-pieces .qkv-amiss")
     assert sorted(amiss.all_inner_texts()) == sorted(["was", "the", "was", "cat", "hungry", "cat"])
 
@@ -275,18 +287,18 @@ def test_a_word_is_chosen_by_its_name_or_by_a_piece(open_page: Callable[..., Pag
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 1
     expect(page.get_by_role("status")).to_contain_text("reshape alone: 6 of 8 pieces")
-    way(page, "reshape alone").locator(".qkv-way-names > span").nth(2).click()
+    way(page, "reshape alone").locator(".qkv-pieces > span").nth(4).click()
     frame(page)
     assert page.evaluate("it.model.get('nudged')") == 2
 
 
 @pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
 @pytest.mark.parametrize(("name", "at", "token"), [
-    ("split, then transpose", (1.5, 0.5), 0),
-    ("split, then transpose", (0.5, 2.5), 2),
+    ("split, then transpose", (0.5, 1.5), 0),
+    ("split, then transpose", (2.5, 0.5), 2),
     ("reshape alone", (0.5, 0.5), 0),
     ("reshape alone", (1.5, 1.5), 2),
-    ("reshape alone", (0.5, 3.5), 1),
+    ("reshape alone", (3.5, 0.5), 1),
 ])  # fmt: skip
 def test_a_press_on_a_piece_changes_its_word(
     open_page: Callable[..., Page], name: str, at: tuple[float, float], token: int, has_touch: bool
@@ -295,7 +307,7 @@ def test_a_press_on_a_piece_changes_its_word(
     box = way(page, name).locator(".qkv-pieces").bounding_box()
     assert box
     press = page.touchscreen.tap if has_touch else page.mouse.click
-    press(box["x"] + box["width"] * at[0] / 2, box["y"] + box["height"] * at[1] / 4)
+    press(box["x"] + box["width"] * at[0] / 4, box["y"] + box["height"] * at[1] / 2)
     frame(page)
     assert page.evaluate("['n_heads', 'nudged', 'dealt'].map((name) => it.model.get(name))") == [2, token, 1]
 
@@ -304,7 +316,7 @@ def test_a_press_on_a_piece_changes_its_word(
 @pytest.mark.parametrize("wrong", ["reshape both ways", "heads first"])
 def test_no_name_is_wider_than_its_place(open_page: Callable[..., Page], n_heads: int, wrong: str):
     page = opened(open_page(width=390), STATE | {"n_heads": n_heads, "wrong": wrong})
-    words = page.locator(".qkv-pieces span, .qkv-way-names > *, .qkv-way-head span:last-child")
+    words = page.locator(".qkv-pieces > span, .qkv-tape > *, .qkv-way-outputs > span")
     assert max(words.evaluate_all("es => es.map((e) => e.scrollWidth - e.clientWidth)")) <= 0
 
 
@@ -338,7 +350,7 @@ def test_in_forced_colours_the_changed_word_and_what_is_wrong_can_be_seen(open_p
     assert changed != other
     outlines = (
         way(page, "reshape alone")
-        .locator(".qkv-pieces span")
+        .locator(".qkv-pieces > span")
         .evaluate_all("es => es.map((e) => [e.classList.contains('qkv-amiss'), getComputedStyle(e).outlineStyle])")
     )
     assert {tuple(each) for each in outlines} == {(True, "double"), (False, "none")}

@@ -85,7 +85,7 @@ def pull(page: Page, handle: str, tokens: float, layers: float = 0) -> None:
     page.locator(handle).element_handle().wait_for_element_state("stable")  # the widget is drawn in the next frame
     x, y = middle(page.locator(handle))
     across, up = page.locator(".qkv-cone-picture svg").evaluate(
-        "(svg) => [11, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
+        "(svg) => [10.6, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
     )
     page.mouse.move(x, y)
     page.mouse.down()
@@ -116,7 +116,7 @@ def test_the_ring_widens_the_window_and_nothing_else(lab: Page):
 
 @pytest.mark.browser
 def test_a_press_on_a_row_chooses_the_layers_and_one_on_a_word_the_top_token(lab: Page):
-    x, y = middle(lab.get_by_text("layer 6"))
+    x, y = middle(lab.locator(".qkv-cone-layer").get_by_text("6", exact=True))
     lab.mouse.click(x + 60, y + 8)
     assert traits(lab) == ["window", 4, 6, 30]
     lab.locator(".qkv-cone-text").get_by_text("clock").click()

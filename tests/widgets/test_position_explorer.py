@@ -166,7 +166,7 @@ def test_a_text_stops_at_its_ends(explorer: Callable[..., Locator]):
 
 def test_added_codes_make_the_score_of_words_depend_on_the_place(explorer: Callable[..., Locator]):
     root = explorer(words=True, d=32, query=106, key=101)
-    says = root.locator(".qkv-pos-curve p")
+    says = root.locator(".qkv-pos-elsewhere")
     bar = root.locator(".qkv-pos-anywhere")
     low, high = (float(text.replace("−", "-")) for text in says.locator("b").all_inner_texts())
     assert high - low > 5
@@ -244,7 +244,7 @@ def test_the_slope_of_the_chosen_head_is_said(explorer: Callable[..., Locator]):
 
 def test_the_words_around_the_clocks_stay_apart(explorer: Callable[..., Locator]):
     root = explorer(width=390, d=128, base=1_000_000)
-    for line in root.locator(".qkv-pos-clocks :is(figcaption, .qkv-ends), .qkv-pos figcaption").all():
+    for line in root.locator(".qkv-pos-clocks :is(figcaption, .qkv-ends), .qkv-pos-map figcaption").all():
         left, right = (part.bounding_box() for part in line.locator("> *").all())
         assert left
         assert right

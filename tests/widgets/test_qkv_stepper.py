@@ -152,16 +152,40 @@ def test_all_tables_are_shown_and_a_step_lights_its_own(open_page: Callable[...,
     assert page.evaluate("shown[0].model.get('step')") == "queries"
 
 
+# Of each word of the opening: its areas as width times height, in units of the first query entry's width and of 1/6.
+AREAS = """() => [...document.querySelectorAll('.qkv-query-areas')].map((row) => [...row.children].map((entry) => {
+  const [wide, high] = ['wide', 'high'].map((name) => Number(entry.style.getPropertyValue(`--qkv-${name}`)));
+  return 9 * wide * 6 * high;
+}))"""
+
+
 @pytest.mark.browser
-def test_without_its_matrices_it_is_low_and_names_its_words(open_page: Callable[..., Page]):
+def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Callable[..., Page]):
     page = open_phone(open_page)
-    draw(page, [("QKVStepper", {"step": "weights", "row": 2, "column": 1, "matrices": False})])
-    expect(page.locator(".qkv-spelled")).to_contain_text("“it” reads “cat” with the weight:")
-    expect(page.locator(".qkv-matrix3")).to_have_count(7)
-    expect(page.get_by_role("switch")).to_have_count(0)
-    assert page.locator(".qkv-canvas").evaluate("e => e.getBoundingClientRect().bottom") <= 490
-    drag(page, page.get_by_label("X, row 3, column 2"), 1.5)
-    expect(page.locator(".qkv-spelled")).not_to_contain_text("= 0.881")
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    lead, scores = page.locator(".qkv-lead"), page.locator(".qkv-query-met:not(.qkv-heat)")
+    expect(lead).to_have_text("it asks. The key of cat fits best, and gets 0.88 of the weight.")
+    assert page.locator(".qkv-query-meets").evaluate("e => e.getBoundingClientRect().bottom") <= 450
+    for row in (2, 1, 0):
+        page.get_by_role("radio").nth(row).check(force=True)
+        frame(page)
+        sums = [sum(areas) for areas in page.evaluate(AREAS)]
+        assert sums == pytest.approx([float(score) for score in scores.all_inner_texts()], abs=0.02)
+    page.get_by_role("radio", name="it").check(force=True)
+    box = page.locator(".qkv-query-faders .qkv-drag").nth(2).bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"], steps=3)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 2, 1]
+    expect(lead).not_to_contain_text("0.88")
+    page.get_by_role("slider", name="it, number 3").press("ArrowDown")
+    frame(page)
+    assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 1.75, 1]
+    page.get_by_role("button", name="undo edits").click()
+    expect(lead).to_contain_text("0.88")
 
 
 @pytest.mark.browser

@@ -25,7 +25,7 @@ def test_the_histogram_is_dragged_wider(lab: Page):
     for score, d_k in [(0, 1), (3 * 32**0.5, 32), (96, 1024), (-96, 1024), (-12, 16)]:
         drag(lab, histogram, 0.5 + score / 260)
         assert lab.evaluate("shown[0].model.get('d_k')") == d_k
-        edge = lab.locator(".qkv-grip").evaluate("e => parseFloat(e.getAttribute('cx'))")
+        edge = lab.locator("svg:has(> .qkv-grip)").evaluate("e => parseFloat(e.getAttribute('x'))")
         assert edge == pytest.approx(50 + 100 * 3 * d_k**0.5 / 260, abs=0.01)
     expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "16")
 
@@ -35,6 +35,19 @@ def test_the_sentence_has_the_numbers_of_both_panels(lab: Page):
     expect(lead).to_have_text(re.compile(r"^256 features: scores are\s+±16\.3, mean largest weight 0\.93"))
     lab.get_by_role("switch").check()
     expect(lead).to_have_text(re.compile(r"scores / √dk are\s+±1\.0, mean largest weight 0\.2"))
+
+
+def test_a_line_leads_from_each_score_to_its_weight_in_the_order_of_the_scores(lab: Page):
+    lab.locator("summary").click()
+    frame(lab)
+    scores = [
+        float(cell.replace("−", "-"))
+        for cell in lab.locator("table").nth(2).locator("td:nth-of-type(1)").all_inner_texts()
+    ]
+    dots = lab.locator(".qkv-links circle").evaluate_all("all => all.map((e) => parseFloat(e.getAttribute('cx')))")
+    assert dots == pytest.approx([50 + 100 * score / 260 for score in sorted(scores)], abs=0.05)
+    ends = lab.locator(".qkv-links path").evaluate_all("all => all.map((e) => e.getAttribute('d').split(' ').at(-2))")
+    assert [float(end) for end in ends] == pytest.approx([100 * (i + 0.5) / 16 for i in range(16)])
 
 
 @pytest.mark.parametrize("scaled", [False, True])

@@ -251,6 +251,23 @@ def test_on_a_phone_the_button_and_the_picture_are_on_one_screen(open_page: Open
 
 
 @pytest.mark.browser
+def test_the_first_setting_stands_on_top_and_shows_a_training_that_is_like_it(open_page: OpenPage):
+    page = opened(open_phone(open_page), handles=["positions", "rate"], stored=["as it is", "without positions"])
+    switch, step = page.get_by_role("switch", name="positions"), page.get_by_role("slider", name="step")
+    top, bottom = switch.bounding_box(), step.bounding_box()
+    assert top is not None
+    assert bottom is not None
+    assert bottom["y"] + bottom["height"] - top["y"] < 500, "the switch, the sentences and the step are on one screen"
+    expect(page.get_by_role("group", name="learning rate")).to_be_hidden()
+    switch.uncheck()
+    expect(lab(page)).to_contain_text("“without positions”, trained before: it right in 52 %")
+    page.get_by_role("button", name="curves and settings").click()
+    page.get_by_role("radio", name="as it is").check(force=True)
+    expect(switch).to_be_checked()
+    expect(lab(page)).to_contain_text("“as it is”, trained before: it right in 100 %")
+
+
+@pytest.mark.browser
 def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
     page.get_by_role("button", name="hungry").first.click()
@@ -261,11 +278,12 @@ def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_p
 
 @pytest.mark.browser
 def test_what_was_chosen_below_is_trained_from_there_and_the_picture_does_not_move(open_page: OpenPage):
-    page = opened(open_phone(open_page), handles=["layers", "heads", "sentences", "rate"])
+    page = opened(open_phone(open_page), handles=["heads", "layers", "sentences", "rate", "norm"])
     picture = page.locator(".qkv-train-words").first
     before = picture.bounding_box()
+    page.get_by_role("button", name="curves and settings").click()
     page.locator("summary").first.click()
-    page.get_by_role("radio", name="1", exact=True).first.check(force=True)
+    page.get_by_role("radio", name="1", exact=True).nth(1).check(force=True)
     expect(lab(page)).to_contain_text("press Train: one layer")
     assert picture.evaluate("(e) => e.getBoundingClientRect().top + scrollY") == before["y"]  # type: ignore[index]
     below = page.get_by_role("button", name="Train: one layer")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from torch import nn
 from qkv import xray
 from qkv.questions import find
 from qkv.sandboxed.running import prepared
+from tests.xraying.more_threads import MORE_RIGHT, MORE_THREADS, WINDOWS
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
 from tests.xraying.threads import THREADS
 
@@ -44,7 +44,7 @@ LAYERS = [
 def test_a_right_program_is_not_accused(fn, more, x):
     found = xray(fn, x, *((x, x) if more == "twice" else more))
     assert (found.line, found.source) == (None, None), found.message
-    assert found.steps
+    assert found.operations
 
 
 def test_torchs_own_module_with_the_other_layout_mixes_examples(x):
@@ -92,7 +92,7 @@ def test_every_twin_that_mixes_is_found_at_its_line(name, way):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in MIXED if name != "7.5"])  # which takes minutes, for steps of 5.4
+@pytest.mark.parametrize("name", MIXED)
 def test_no_other_twin_is_accused(name):
     others = [way for asked, way in WAYS if asked == name and way.slug not in MIXED[name]]
     found = {way.slug: found_in(name, find(name).twin(way)) for way in others if way.slug != "no-super-init"}
@@ -102,16 +102,27 @@ def test_no_other_twin_is_accused(name):
 # ── bugs of public threads ────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread.program.__name__)
+def known(threads, limited=lambda thread: thread.limit):
+    """Return threads as parameters: `xray` is known to be wrong about those with a limit."""
+    marks = {True: [pytest.mark.xfail(strict=True)], False: []}
+    return [pytest.param(each, marks=marks[bool(limited(each))], id=each.program.__name__) for each in threads]
+
+
+@pytest.mark.parametrize("thread", known([*THREADS, *MORE_THREADS]))
 def test_a_bug_of_a_public_thread_is_found_at_its_line(thread):
-    found = xray(thread.program, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    found = xray(thread.made(fixed=False), torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
     assert str(found.source).endswith("# here"), found.message
 
 
-@pytest.mark.parametrize("thread", THREADS, ids=lambda thread: thread.program.__name__)
+@pytest.mark.parametrize("thread", known([*THREADS, *MORE_THREADS], lambda thread: thread.limit == WINDOWS))
 def test_its_repair_is_not_accused(thread):
-    repaired = partial(thread.program, fixed=True)
-    found = xray(repaired, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    found = xray(thread.made(fixed=True), torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    assert found.line is None, found.message
+
+
+@pytest.mark.parametrize("thread", known(MORE_RIGHT))
+def test_a_right_program_that_looks_suspicious_is_not_accused(thread):
+    found = xray(thread.program, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
     assert found.line is None, found.message
 
 
@@ -171,7 +182,7 @@ def test_what_cannot_be_told_apart_is_not_accused():
 def test_ids_are_followed_too():
     table = nn.Embedding(10, 6)
     assert xray(lambda ids: table(ids), torch.tensor([[3, 1, 2]]), tokens=-1).line is None
-    assert xray(lambda ids: table(ids.flip(-1)).cumsum(1), torch.tensor([[3, 1, 2]]), tokens=-1).line is not None
+    assert xray(lambda ids: table(ids) + table(ids.flip(-1)), torch.tensor([[3, 1, 2]]), tokens=-1).line is not None
 
 
 @pytest.mark.parametrize("inputs", [(), ("text",), (torch.ones(3),)])

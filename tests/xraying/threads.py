@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -216,13 +217,26 @@ def norm_over_all_but_the_batch(x, fixed=False):
 
 @dataclass(frozen=True)
 class Thread:
-    """A bug of a public thread: its program, the shape of the first input, further inputs, and the axis of tokens."""
+    """A bug of a public thread.
+
+    Attributes:
+        program: a function or a module, which takes `fixed`
+        shape: the shape of its first input
+        more: further inputs
+        tokens: the axis of tokens
+        limit: why `xray` does not find it, or accuses what is right
+    """
 
     url: str
     program: Callable[..., Any]
     shape: tuple[int, ...] = (B, N, D)
     more: tuple[Tensor, ...] = ()
     tokens: int = -2
+    limit: str = ""
+
+    def made(self, fixed: bool) -> Callable[..., Any]:
+        """Return the program, with its bug or without."""
+        return self.program(fixed=fixed) if isinstance(self.program, type) else partial(self.program, fixed=fixed)
 
 
 PADDED = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])

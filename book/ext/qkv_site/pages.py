@@ -30,12 +30,17 @@ NEEDS = {
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
-    "qkv-real-models.js": "qkv-real-models ",
+    "qkv-rare-widgets.js": "qkv-rare-widgets ",
     "qkv-site.js": widgets.VIEW,
 }
-OF_REAL_MODELS = {"HeadAtlas", "RealModel"}  # the widgets whose script only their own pages load (tools/bundle.mjs)
+RARE = {
+    "Everywhere",
+    "HeadAtlas",
+    "PatternLab",
+    "RealModel",
+}  # whose script only their own pages load (tools/bundle.mjs)
 # Files that readers need on their second page, and not on the first, which fetches them when it is ready.
-PREFETCHED = ("python-page.js", "python-page.css", "qkv-real-models.js")
+PREFETCHED = ("python-page.js", "python-page.css", "qkv-rare-widgets.js")
 # Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
@@ -109,7 +114,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
     weights = (f"qkv-weights-{name} " for bundle in bundles for name in sorted(widgets.weights(bundle)))
-    rare = ("qkv-real-models " for bundle in bundles if widgets.names(bundle) & OF_REAL_MODELS)
+    rare = ("qkv-rare-widgets " for bundle in bundles if widgets.names(bundle) & RARE)
     text = "".join((context["body"], context["furo_navigation_tree"], *titles, *weights, *rare))
     context["qkv_prefetched"] = prefetched(context) if page == app.config.root_doc else []
     for kind in ("script_files", "css_files"):
@@ -174,7 +179,7 @@ def setup(app: Sphinx) -> None:
     app.add_css_file("qkv-site.css")
     for name in WEIGHTS:
         app.add_js_file(f"qkv-weights-{name}.js", loading_method="defer", priority=400)  # before the code that uses it
-    app.add_js_file("qkv-real-models.js", loading_method="defer", priority=400)
+    app.add_js_file("qkv-rare-widgets.js", loading_method="defer", priority=400)
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.add_js_file("progress.js", loading_method="defer")

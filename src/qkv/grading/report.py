@@ -39,7 +39,10 @@ def feedback_page(submission: Result) -> str:
 
 
 def class_page(
-    submissions: Sequence[Result], exercises: Path, missing: Mapping[str, Sequence[Person]] | None = None
+    submissions: Sequence[Result],
+    exercises: Path,
+    missing: Mapping[str, Sequence[Person]] | None = None,
+    unclear: Sequence[str] = (),
 ) -> str:
     """Return the HTML page with the report on a class.
 
@@ -47,6 +50,7 @@ def class_page(
         submissions: the results of the class
         exercises: the folder with the released notebooks; it need not exist
         missing: for each notebook, the learners who did not hand it in
+        unclear: the students of whom the list of the class does not tell who they are
     """
     by_exercise: dict[str, list[Result]] = {}
     for s in submissions:
@@ -61,6 +65,7 @@ def class_page(
         more_ungraded=max(0, len(ungraded) - SHOWN_UNGRADED),
         missing_modules=missing_modules(submissions)[:SHOWN_MODULES],
         missing={name.removesuffix(".ipynb"): names_of(people) for name, people in (missing or {}).items() if people},
+        unclear=", ".join(unclear),
         seeds=sorted({s.seed for s in submissions}),
         versions=sorted({s.version for s in submissions}),
     )

@@ -66,14 +66,29 @@ class Roster:
 
     def person_of(self, student: str, owner: Owner | None) -> Person | None:
         """Return the learner that a submission is from, or None if nobody or more than one has that name."""
+        found = self.fitting(student, owner)
+        return found[0] if len(found) == 1 else None
+
+    def fitting(self, student: str, owner: Owner | None) -> list[Person]:
+        """Return the learners that a submission can be from: the one that has a name of it alone, else all."""
         names = [student, *((owner.id, owner.name) if owner else ())]
         if owner and owner.system == "Moodle":  # the number of a participant is in no list
             names = [owner.name]
+        several: list[Person] = []
         for name in names:
             found = [person for person in self.people if name and _key(name) in person.keys]
             if len(found) == 1:
-                return found[0]
-        return None
+                return found
+            several = several or found
+        return several
+
+    def unclear(self, students: Mapping[str, Owner | None]) -> list[str]:
+        """Return the students who fit several learners of the list, or one whom another student fits too."""
+        fitting = {student: self.fitting(student, owner) for student, owner in students.items()}
+        counts = Counter(id(person) for found in fitting.values() for person in found)
+        return sorted(
+            student for student, found in fitting.items() if any(counts[id(p)] > 1 for p in found) or found[1:]
+        )
 
     def names_of(self, student: str, owner: Owner | None) -> tuple[str, ...]:
         """Return the names that only this learner has: that of the folder, and those of the list, its id first."""

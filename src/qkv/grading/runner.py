@@ -316,6 +316,9 @@ class _LocalPool:
                     self.executor = self.new_executor()
                     tries[i] = tries.get(i, 0) + 1
                     break
+                except Exception as error:  # whatever it is, the others are graded
+                    why = f"grading it failed: {type(error).__name__}: {error}"
+                    yield i, failed_result(work, self.settings, why)
             for i, work in [item for item in again if tries.get(item[0], 0) >= TRIES]:
                 again.remove((i, work))
                 yield i, failed_result(work, self.settings, "the grading process ended twice during this notebook")

@@ -29,7 +29,7 @@ from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
 from qkv.questions.engine.question import Question
 from qkv.questions.shared.personal import same_name
 from qkv.sandboxed import wire
-from qkv.sandboxed.cases import Case
+from qkv.sandboxed.cases import Case, Provided, shared_objects
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
@@ -232,6 +232,8 @@ class _Attempt:
         self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
         self.missing: dict[str, None] = {}  # the modules that could not be imported, in order
         self.checks: Counter[str] = Counter()  # how many checks asked about each question
+        self.handing: set[str] = set()  # the questions so far that passed objects to their answers
+        self.after_handing: set[str] = set()  # the questions whose last answer came after those of `handing`
         self.seen: dict[str, tuple[replies.ObserveReply, float]] = {}  # by question: its last answer, and the seconds
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
@@ -244,7 +246,7 @@ class _Attempt:
         for question in self.questions:
             if question.id in self.seen:
                 self.judge(question)
-            if self.may_know_implementations(question):
+            if self.may_be_borrowed(question):
                 self.marks[question.id] = self.mark_of_last_check(question)
         limit, not_reached = self.limit_reached(), self.unmarked()
         if not_reached:
@@ -257,15 +259,20 @@ class _Attempt:
     def unmarked(self) -> list[Question]:
         return [question for question in self.questions if question.id not in {**self.marks, **self.seen}]
 
-    def may_know_implementations(self, question: Question) -> bool:
-        """Return whether a test has passed after an earlier check, in which code can have recorded what every
-        implementation returns, and learned from it which ones are right.
+    def may_be_borrowed(self, question: Question) -> bool:
+        """Return whether an answer has passed that code can have made of what earlier checks passed to answers.
+
+        For a test, that is what every implementation returns, from which code learns which ones are right; for the
+        cache of 7.1, the caches of 7.2 and 7.7.
         """
-        several = question.of_implementations and self.only_check is None and self.checks[question.id] > 1
-        return several and self.marks[question.id].points > 0
+        mark = self.marks.get(question.id)  # None if a limit was reached before it
+        if self.only_check is not None or mark is None or mark.points == 0:
+            return False
+        knows_implementations = question.of_implementations and self.checks[question.id] > 1
+        return knows_implementations or (question.handed_over and question.id in self.after_handing)
 
     def mark_of_last_check(self, question: Question) -> Answer:
-        """Return the grade of a test in a run of its own, in which only its last check is observed."""
+        """Return the grade of an answer in a run of its own, in which only its last check is observed."""
         last = self.checks[question.id]
         return _Attempt(self.grader, self.sources, [question], self.trusted, self.names, only_check=last).run()[0]
 
@@ -404,6 +411,10 @@ class _Attempt:
         Return False if it has to be tried again in the next session, because the worker ended.
         """
         started = time.monotonic()
+        if self.handing - {question.id}:
+            self.after_handing.add(question.id)
+        if any(isinstance(one, Provided) for case in self.grader.cases_of(question) for one in shared_objects(case)):
+            self.handing.add(question.id)
         try:
             seen = self.observe(session, question)
         except CrashError as crash:
@@ -468,7 +479,7 @@ class _Attempt:
                 gradients=question.gradients, benches=benches_of([case]), more=i + 1 < len(cases),
             )  # fmt: skip
             said.append(reply)
-            left -= session.used
+            left -= max(session.used, session.passed() / CLOCK_FACTOR)  # both limits are for all of them together
             size += session.size
             if size > MAX_HELD:
                 raise session.end("it returned too much")

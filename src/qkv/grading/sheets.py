@@ -77,6 +77,11 @@ def missing(submissions: Sequence[Result], group: Class) -> dict[str, list[Perso
     return {notebook: group.roster.missing(students) for notebook, students in sorted(there.items())}
 
 
+def unclear(submissions: Sequence[Result], group: Class) -> list[str]:
+    """Return the students of whom the list does not tell who they are: the tables of systems can lack their marks."""
+    return group.roster.unclear({s.student: group.owners.get(s.student) for s in submissions})
+
+
 def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table for Canvas' gradebook import, which finds a learner by ID, SIS ids or login name.
 

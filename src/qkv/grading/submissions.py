@@ -44,6 +44,7 @@ TOO_MANY = f"the cells from here on were not run: of this notebook's {{:,}} code
 MAX_LOOKED_AT = 2_000  # files of a learner that are read
 MAX_BYTES = 300 * 2**20  # of them
 MAX_NESTED = 400 * 2**20  # bytes of the zips in a learner's zip
+NESTED_RATIO = 20  # so many bytes more for each byte on the disk: a zip hardly gets smaller in another zip
 MAX_LISTED = 60_000  # files in a zip with a whole class
 TOO_MUCH = (
     f"this learner's notebooks take too much time or memory to read, have more than {MAX_BYTES // 2**20} MB when "
@@ -303,8 +304,12 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
         root = path.absolute() if path.is_dir() else above
         whole_zip = path.is_file() and is_zip(path.name)
         inside = sorted(files_below(path), key=lambda file: str(file.path)) if path.is_dir() else [File(path)]
+        sizes: Counter[str] = Counter()
         for file in inside:
-            for member in _opened(file, run, Budget(MAX_LISTED, 0)):
+            sizes[file.parts_below(root)[0]] += size_of(file)
+        zips = {name: _Zips(run, Budget(MAX_LISTED, MAX_NESTED + NESTED_RATIO * size)) for name, size in sizes.items()}
+        for file in inside:
+            for member in zips[file.parts_below(root)[0]].opened(file):
                 place = replace(member, path=member.path.absolute())
                 parts = member.parts_below(root)
                 if whole_zip and member.members:
@@ -315,25 +320,36 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
     return _without_exports(found)
 
 
-def _opened(file: File, run: Run, listed: Budget, nested: Budget | None = None) -> list[File]:
-    """Return the files in a zip, and in the zips in it, or the file itself if it is no zip, or cannot be opened.
+@dataclass
+class _Zips:
+    """Opens what stands under one name in the folder that is graded: what a learner handed in, or the zip of a class.
 
-    Args:
-        file: the file
+    Attributes:
         run: calls a function that reads a file
-        listed: how many files are still listed of the zip on the disk
-        nested: what is still opened in a zip of that zip; each has a budget of its own, because it can be a learner's
+        whole: how many files are still listed, and how many bytes of zips in zips still read
+        shares: the same for each name in a zip, and in the zips in it: it may be one learner of the class
     """
-    if not is_zip(file.name) or len(file.members) >= MAX_DEPTH:
-        return [file]
-    if file.members:
-        nested = nested or Budget(MAX_MEMBERS, MAX_NESTED)
-        if not nested.take(0, size_of(file)):
+
+    run: Run
+    whole: Budget
+    shares: defaultdict[str, Budget] = field(
+        default_factory=lambda: defaultdict(lambda: Budget(MAX_MEMBERS, MAX_NESTED))
+    )
+
+    def opened(self, file: File) -> list[File]:
+        """Return the files in a zip, and in its zips, or the file itself if it is no zip, or cannot be opened."""
+        if not is_zip(file.name) or len(file.members) >= MAX_DEPTH:
             return [file]
-    members = run_or(run, [], members_of, file)
-    if not listed.take(len(members)) or (nested and not nested.take(len(members))):
-        return [file]
-    return [inside for member in members for inside in _opened(member, run, listed, nested)] or [file]
+        budgets = [self.whole]
+        if file.members:
+            first = file.members[0].replace("\\", "/").partition("/")[0]
+            budgets = [self.shares[first], self.whole]  # what a share refuses takes nothing from the whole
+            if not all(budget.take(0, size_of(file)) for budget in budgets):
+                return [file]
+        members = run_or(self.run, [], members_of, file)
+        if not all(budget.take(len(members)) for budget in budgets):
+            return [file]
+        return [inside for member in members for inside in self.opened(member)] or [file]
 
 
 def _without_exports(found: list[_Found]) -> list[_Found]:

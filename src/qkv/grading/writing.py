@@ -30,6 +30,7 @@ from qkv.grading.sheets import (
     missing,
     moodle,
     moodle_worksheets,
+    unclear,
 )
 
 CHECKED = ".checked.json"  # the ending of the file with the points that the checks gave, if others were entered by hand
@@ -170,7 +171,7 @@ class Writer:
             ("moodle.csv", moodle(results, group)),
             ("blackboard.csv", blackboard(results, group)),
             *((f"moodle_worksheet_{safe_name(name)}.csv", text) for name, text in worksheets.items()),
-            ("report.html", class_page(results, exercises, missing(results, group))),
+            ("report.html", class_page(results, exercises, missing(results, group), unclear(results, group))),
         ):
             _replace(self.out / name, text)
         own = (self.out / "gradebook.db").resolve()

@@ -13,12 +13,13 @@ def _matrix(rows: list[list[int]]) -> Trait:
 class QKVStepper(Widget):
     """Self-attention on three tokens in steps, one table each: X → Q, K, V → scores → weights → output.
 
-    All tables are shown. Those of the step are lit: the two factors of a matrix product, and the result.
+    All tables are shown. Those of the step are lit: the two factors of a matrix product, and the result. Without
+    tables, it is a picture of one word's query, which meets the key of each word.
 
     Traits:
         x, w_q, w_k, w_v  the tokens (3, 4) and the three matrices (4, 3); numbers from −1000 to 1000
         tokens            the names of the three tokens
-        matrices          True if the three matrices and the switch of the division are shown
+        matrices          False for the picture of the query of token `row`, without tables
         scaled            True if scores are divided by √3
         step              the step that is shown: "queries", "keys", "values", "scores", "weights" or "output"
         row, column       the entry of the result whose computation is shown, counted from 0

@@ -2,7 +2,7 @@
 
 from qkv.widgets.base import Widget, choice, flag, listed, text, whole
 
-HANDLES = ["scaled", "positions", "residual", "norm", "feed_forward", "mask", "warm_up"]
+HANDLES = ["residual", "scaled", "positions", "norm", "feed_forward", "mask", "warm_up"]
 HANDLES += ["layers", "heads", "rate", "rule", "sentences", "language", "sees"]
 SEES = ["alone", "window", "attention", "attention, positions"]
 
@@ -31,7 +31,7 @@ class TrainLab(Widget):
         rule            the adjectives that are turned round: "hungry" after every verb, "chased hungry" after one
         sees            what a word sees in the labeller: "alone", "window", "attention" or "attention, positions"
         seed            the seed of the next training
-        handles         the settings that the reader can change
+        handles         the settings that the reader can change; the first one stands on top
         stored          the names of stored trainings that are shown at first
     """
 

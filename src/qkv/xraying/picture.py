@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from qkv.xraying.finding import Found, Step
+    from qkv.xraying.finding import Found
+    from qkv.xraying.running import Operation
 
 MOST_SLOTS = 24  # that one line shows
 # A colour for each token, in the order of hues, light enough for black text. The cells also show the token's number.
@@ -24,7 +25,8 @@ STYLE = """
 
 def html_of(found: Found) -> str:
     """Return the picture as HTML: a table with a row for each line, and a cell for each slot of the axis of tokens."""
-    rows = "".join(_row(step, found) for step in found.steps)
+    last = {operation.place: operation for operation in found.operations}  # of each line
+    rows = "".join(_row(operation, found) for operation in last.values())
     head = "<tr><th>line</th><th>program</th><th>shape</th><th>which tokens reach each slot</th></tr>"
     return (
         f"<style>{STYLE}</style><p>{html.escape(found.message)}</p>"
@@ -33,13 +35,17 @@ def html_of(found: Found) -> str:
     )
 
 
-def _row(step: Step, found: Found) -> str:
-    """Return one step as a row of the table: its line, text and shape, and which tokens reach each slot."""
-    fault = " data-fault" if (step.place.line, step.place.text) == (found.line, found.source) else ""
-    shape = ", ".join(f"<b>{n}</b>" if axis == step.axis else str(n) for axis, n in enumerate(step.shape))
-    cells = "".join(map(_cell, step.reached[:MOST_SLOTS])) + "…" * (len(step.reached) > MOST_SLOTS)
-    text = html.escape(step.place.text)
-    return f"<tr{fault}><td>{step.place.line}</td><td>{text}</td><td>({shape})</td><td>{cells}</td></tr>"
+def _row(operation: Operation, found: Found) -> str:
+    """Return one result as a row of the table: its line, text and shape, and which tokens reach each slot."""
+    place = operation.place
+    fault = " data-fault" if (place.line, place.text) == (found.line, found.source) else ""
+    axes = {first: operation.slots((first, end)) for first, end in operation.spans if end == first + 1}
+    axis = min(axes, key=lambda a: max(map(len, axes[a])), default=None)  # where tokens mix least
+    shape = ", ".join(f"<b>{n}</b>" if a == axis else str(n) for a, n in enumerate(operation.shape))
+    slots = axes[axis] if axis is not None and operation.reach.any() else []
+    cells = "".join(map(_cell, slots[:MOST_SLOTS])) + "…" * (len(slots) > MOST_SLOTS)
+    text = html.escape(place.text)
+    return f"<tr{fault}><td>{place.line}</td><td>{text}</td><td>({shape})</td><td>{cells}</td></tr>"
 
 
 def _cell(slots: Sequence[int]) -> str:

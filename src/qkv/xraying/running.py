@@ -1,23 +1,32 @@
-"""Run a program, note the result of every torch operation with its line, and change one number's slot on the way."""
+"""Run a program once, and each of its torch operations also on copies in which one token or example is changed."""
 
 from __future__ import annotations
 
 import copy
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from qkv.xraying.axes import Counted, Shape, Span
+
 OURS = str(Path(__file__).parent)
 TORCH = str(Path(torch.__file__).parent)
 IN_PLACE = ("__setitem__", "__iadd__", "__isub__", "__imul__", "__itruediv__")
+# In these operations, tokens mix on purpose.
+MIXING = (
+    *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "dot", "inner", "tensordot", "einsum", "linear"),
+    *("addmm", "baddbmm", "addbmm", "bilinear", "softmax", "log_softmax", "scaled_dot_product_attention"),
+    *("multi_head_attention_forward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
+    *("conv1d", "conv2d", "conv3d", "unfold", "rnn_tanh", "rnn_relu", "gru", "lstm", "cumsum"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,104 +45,187 @@ class Operation:
     Attributes:
         name: the function's name in torch: "view", "matmul"
         place: the line that called it
-        result: a copy of its result
-        inputs: the indices of the operations whose results it read; -1 - i for input i of the program
+        shape: the shape of its result
+        inputs: the indices of the operations whose results it read
+        spans: where its result counts tokens, or examples
+        grows: whether it counts them in any way: it has another shape if the inputs are longer
+        may_mix: whether it mixes them on purpose
+        reach: a bool tensor (*shape, slots): which slots of the inputs reach which numbers
     """
 
     name: str
     place: Place
-    result: Tensor
+    shape: Shape
     inputs: tuple[int, ...]
+    spans: Sequence[Span]
+    grows: bool
+    may_mix: bool
+    reach: Tensor
+
+    def slots(self, span: Span) -> list[tuple[int, ...]]:
+        """Return which slots of the inputs reach each slot along a span of axes of the result."""
+        other = [axis for axis in range(len(self.shape)) if not span[0] <= axis < span[1]]
+        by_slot = self.reach.any(other) if other else self.reach
+        return [tuple(row.nonzero().flatten().tolist()) for row in by_slot.flatten(0, -2)]
+
+    def is_mixed(self) -> bool:
+        """Check whether several slots of the inputs reach one number, or one slot along each span."""
+        mixed = [max(map(len, self.slots(span)), default=0) > 1 for span in self.spans]
+        return bool((self.reach.sum(-1) > 1).any()) or (any(mixed) and all(mixed))
+
+    def is_whole(self) -> bool:
+        """Check whether each slot of the inputs has a slot of the result."""
+        return bool(self.spans) and bool(self.reach.flatten(0, -2).any(0).all()) and not self.is_mixed()
 
 
-Nudge = Callable[[Tensor], Tensor]  # returns a changed copy
+@dataclass(frozen=True)
+class Known:
+    """A tensor of a run, which is kept alive, so that its id stays its name.
+
+    Attributes:
+        made_by: the index of the operation that made it; -1 for an input
+        copies: what it would be with one slot of the inputs changed, for each slot; none if it is not followed
+    """
+
+    tensor: Tensor
+    made_by: int
+    copies: Sequence[Tensor]
 
 
-@dataclass(eq=False)
 class Run(TorchFunctionMode):
-    """A run of `fn(*inputs)`. `nudges` maps the index of an operation to the change of its result."""
+    """A run of a program that notes its operations, and computes each also on the copies of what it reads."""
 
-    inputs: Sequence[Any]
-    nudges: dict[int, Nudge] = field(default_factory=dict)
-    operations: list[Operation] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Number the inputs −1, −2, …."""
+    def __init__(self, counted: Counted, inputs: Sequence[Known]) -> None:
         super().__init__()
-        # Tensors are kept alive, so that an id stays the name of one tensor.
-        self.kept: list[Any] = list(self.inputs)
-        self.made_by = {id(value): -1 - i for i, value in enumerate(self.inputs) if isinstance(value, Tensor)}
+        self.counted = counted
+        self.known = {id(each.tensor): each for each in inputs}
+        self.operations: list[Operation] = []
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation, change its results where a nudge asks for it, and record what it read."""
-        kwargs = kwargs or {}
-        name = getattr(function, "__name__", "")
-        returned = function(*args, **kwargs)
-        if name == "__get__" and not isinstance(returned, Tensor):  # an attribute, such as `x.shape`
-            return returned
-        read = tuple(self.made_by[id(value)] for value in tensors_in([args, kwargs]) if id(value) in self.made_by)
-        changed = name in IN_PLACE or (name.endswith("_") and not name.endswith("__"))
-        results = [returned if isinstance(returned, Tensor) else args[0]] if changed else list(tensors_in(returned))
-        for result in results:
-            if len(self.operations) in self.nudges:
-                with torch.no_grad():
-                    result.copy_(self.nudges[len(self.operations)](result))
-            self.made_by[id(result)] = len(self.operations)
-            self.kept.append(result)
-            self.operations.append(Operation(name, _place(), result.detach().clone(), read))
+        """Compute an operation, also on copies, and note it."""
+        name, given = getattr(function, "__name__", ""), (args, kwargs or {})
+        read = tensors_in(given)
+        written = read[:1] if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")) else []
+        inputs = tuple(known.made_by for tensor in read if (known := self.known.get(id(tensor))))
+        copies = self._on_copies(function, given, written)
+        returned = function(*given[0], **given[1])
+        for k, result in enumerate(written or tensors_in(returned)):
+            # One number for all, such as the maximum that a softmax subtracts, may depend on everything.
+            of_result = [each[k] for each in copies] if result.ndim else []
+            operation = self._noted(name, result, inputs, of_result)
+            if operation.may_mix and operation.is_mixed():
+                # Behind a mixture, a row counts as the row of its first factor: a row of weights as its query.
+                of_result = [each[k] for each in self._on_copies(function, given, written, only_first=True)]
+                operation = replace(operation, reach=_reach(result, of_result))
+                if operation.is_mixed():
+                    of_result = []
+                    operation = replace(operation, reach=_reach(result, of_result))
+            self.known[id(result)] = Known(result, len(self.operations), of_result)
+            self.operations.append(operation)
         return returned
 
+    def _on_copies(
+        self, function: Any, given: Any, written: Sequence[Tensor], only_first: bool = False
+    ) -> list[list[Tensor]]:
+        """Compute an operation for each slot, with copies of all tensors that it reads, or only of the first."""
+        read = tensors_in(given)
+        known = {id(t): self.known[id(t)].copies for t in read if id(t) in self.known and self.known[id(t)].copies}
+        slots = range(len(next(iter(known.values()), ())))
+        for tensor in written:
+            known.setdefault(id(tensor), [tensor.clone() for _ in slots])
+        places = [i for i, tensor in enumerate(read) if id(tensor) in known][: 1 if only_first else None]
+        state, results = torch.get_rng_state(), []
+        for slot in slots:
+            tensors = [known[id(tensor)][slot] if i in places else tensor for i, tensor in enumerate(read)]
+            args, kwargs = _with_tensors(given, tensors)
+            returned = function(*args, **kwargs)
+            torch.set_rng_state(state)  # the next slot, and the program itself, draw the same numbers
+            results.append(tensors[:1] if written else tensors_in(returned))
+        return results
 
-def run(fn: Callable[..., Any], inputs: Sequence[Any], nudges: dict[int, Nudge] | None = None) -> list[Operation]:
+    def _noted(self, name: str, result: Tensor, inputs: tuple[int, ...], copies: Sequence[Tensor]) -> Operation:
+        """Return the next operation of this run."""
+        i, shape, counted = len(self.operations), tuple(result.shape), self.counted
+        may_mix = name in MIXING and counted.what == "tokens"
+        spans, grows = counted.spans(i, shape), counted.grows(i, shape)
+        return Operation(name, _place(), shape, inputs, spans, grows, may_mix, _reach(result, copies))
+
+
+def run(
+    fn: Callable[..., Any],
+    inputs: Sequence[Any],
+    counted: Counted | None = None,
+    copies: Mapping[int, Sequence[Tensor]] | None = None,
+) -> list[Operation]:
     """Run `fn` on copies of the inputs, and return its operations. A module runs as a copy, in evaluation mode.
 
     Args:
         fn: a function or a module
         inputs: what it is called with; the same tensor twice stays one tensor
-        nudges: changes of the inputs (-1 - i) and of the results of operations, by their index
+        counted: what is followed
+        copies: for each input that is followed, by its index, a copy for each slot, with this slot changed
     """
-    nudges = nudges or {}
-    copies: dict[int, Any] = {}
-    for i, value in enumerate(inputs):
-        if id(value) not in copies and isinstance(value, Tensor):
-            copies[id(value)] = nudges[-1 - i](value) if -1 - i in nudges else value.detach().clone()
-    running = Run([copies.get(id(value), value) for value in inputs], nudges)
+    given = {id(value): value.detach().clone() for value in inputs if isinstance(value, Tensor)}
+    followed = {id(inputs[i]): changed for i, changed in (copies or {}).items()}
+    running = Run(counted or Counted(), [Known(value, -1, followed.get(name, ())) for name, value in given.items()])
     called = copy.deepcopy(fn).eval() if isinstance(fn, torch.nn.Module) else fn
     state = torch.get_rng_state()
     try:
         torch.manual_seed(0)
         with torch.no_grad(), running:
-            called(*running.inputs)
+            called(*(given.get(id(value), value) for value in inputs))
     finally:
         torch.set_rng_state(state)
     return running.operations
 
 
-def tensors_in(value: Any, depth: int = 0) -> Iterator[Tensor]:
-    """Yield the tensors in a value, also in nested lists, tuples and dictionaries."""
+def _mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
+    """Return a value with its tensors changed, also those in nested lists, tuples and dictionaries."""
     if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, dict):
-        yield from tensors_in(list(value.values()), depth)
-    elif isinstance(value, (list, tuple)) and depth < 5:
-        for item in value:
-            yield from tensors_in(item, depth + 1)
+        return change(value)
+    if isinstance(value, dict):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        items = [_mapped(item, change) for item in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    return value
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """Return the tensors in a value, in their order."""
+    found: list[Tensor] = []
+    _mapped(value, found.append)
+    return found
+
+
+def _with_tensors(value: Any, tensors: Sequence[Tensor]) -> Any:
+    """Return a value with these tensors in the places of its own."""
+    left = iter(tensors)
+    return _mapped(value, lambda _: next(left))
+
+
+def _reach(result: Tensor, copies: Sequence[Tensor]) -> Tensor:
+    """Return which numbers of a result differ in each copy, up to rounding; without copies, none does."""
+    differs = [~_is_close(result, changed) for changed in copies]
+    return torch.stack(differs or [torch.zeros(result.shape, dtype=torch.bool)], dim=-1)
+
+
+def _is_close(a: Tensor, b: Tensor) -> Tensor:
+    """Compare two results number by number. No number is close if the shapes differ."""
+    if a.shape != b.shape:
+        return torch.zeros(a.shape, dtype=torch.bool)
+    return torch.isclose(a.double(), b.double(), rtol=1e-5, atol=1e-7, equal_nan=True)
 
 
 def _place() -> Place:
     """Return the line that called a torch operation: the innermost one outside of torch, or else inside it."""
-    frames = list(_frames(sys._getframe(1)))
-    theirs = [frame for frame in frames if not frame.f_code.co_filename.startswith(TORCH)]
-    of_nn = [frame for frame in frames if frame.f_code.co_filename.startswith(f"{TORCH}/nn/modules")]
-    frame = (theirs or of_nn or frames)[0]
+    frames = [frame for frame, _ in traceback.walk_stack(sys._getframe())]
+    files = [frame.f_code.co_filename for frame in frames]
+    # Innermost are our own frames, outermost is our call of the program.
+    start = next(i for i, file in enumerate(files) if not file.startswith(OURS))
+    end = start + next(i for i, file in enumerate(files[start:]) if file.startswith(OURS))
+    of_nn = [i for i in range(start, end) if files[i].startswith(f"{TORCH}/nn/modules")]
+    theirs = [i for i in range(start, end) if not files[i].startswith(TORCH)]
+    frame = frames[(theirs or of_nn or [start])[0]]
     file, line = frame.f_code.co_filename, frame.f_lineno
     return Place(file, line, linecache.getline(file, line, frame.f_globals).strip())
-
-
-def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the frames of the program, from the innermost to the one that `run` called."""
-    while frame is not None and frame.f_code.co_filename.startswith(OURS):
-        frame = frame.f_back
-    while frame is not None and not frame.f_code.co_filename.startswith(OURS):
-        yield frame
-        frame = frame.f_back

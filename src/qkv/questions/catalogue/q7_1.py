@@ -154,6 +154,7 @@ QUESTION = Question(
     draw=draw_appends,
     reference=KVCache,
     variant=cache_variant,
+    handed_over=True,  # the caches of 7.2 and 7.7
     in_model=InModel("writer", cache=lambda answer: answer()),
     quotes={"held_there": held_there},
     misconceptions=(

@@ -34,7 +34,7 @@ class ProvidedCache:
     """The cache that is passed to an answer. It counts the rows of each append, and nothing that is put into its lists
     in another way.
 
-    It is no answer to 7.1, whose caches have no last place.
+    It is no answer to 7.1, whose caches have no last place. As for 7.2, code can change that.
     """
 
     places = 200  # twice as many as a case needs, because a wrong answer may append twice

@@ -176,6 +176,7 @@ class Question:
             a name (`shared/personal.py`)
         any_float: whether a result may have any floating-point dtype
         of_implementations: whether the answer is a test, and each case passes it one implementation (`Hidden`)
+        handed_over: whether other questions of the chapter pass answers an object with which this one could be answered
         tokens: the axis of tokens of the first input, if the card may say which line mixes tokens (`qkv.xray`)
         in_model: how the answer takes the place of ours in a trained model, whose sentence the card then shows
         row_sums: the known sum of the rows, by output name; the card shows the answer's row sums beside it
@@ -201,6 +202,7 @@ class Question:
     personal: Callable[[str], str] | None = None
     any_float: bool = False
     of_implementations: bool = False
+    handed_over: bool = False
     tokens: int | None = None
     in_model: InModel | None = None
     row_sums: dict[str, float] = field(default_factory=dict)

@@ -7,6 +7,7 @@ notebook, on the page and for a class. `qkv grade --per-student` asks for the nu
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,13 +17,20 @@ Numbers = Mapping[str, float]
 Formula = Callable[[Numbers], float]
 RIGHT = "right"
 NEAR = 1e-9  # relative: a formula gives it, and a result that was rounded by hand does not
-MAX_NAME = 60
+MAX_NAME = 70  # as many as the grader leaves of a learner's name, such as that of a group
 SOMEBODY = "a reader"  # whose numbers the reference and the twins take
 
 
+def key_of(name: str) -> str:
+    """Return what of a name draws the numbers: spaces at the ends and capitals do not count, nor does the way in which
+    letters with accents are stored, which some systems change in a file's name.
+    """
+    return unicodedata.normalize("NFC", name.strip().casefold())
+
+
 def same_name(a: str, b: str) -> bool:
-    """Check whether two names draw the same numbers: spaces at the ends and capitals do not count."""
-    return a.strip().casefold() == b.strip().casefold()
+    """Check whether two names draw the same numbers."""
+    return key_of(a) == key_of(b)
 
 
 class Personal:
@@ -43,7 +51,7 @@ class Personal:
 
     def numbers_of(self, who: str) -> Numbers:
         """Return the numbers of a reader."""
-        drawn = hashlib.sha256(f"{self.question}/{who.strip().casefold()}".encode()).digest()
+        drawn = hashlib.sha256(f"{self.question}/{key_of(who)}".encode()).digest()
         return self.draw(Draw(int.from_bytes(drawn[:6], "big")))
 
     def effect(self, _: Case, result: Any) -> str:

@@ -1,5 +1,18 @@
 import { live } from "lit-html/directives/live.js";
-import { button, choices, html, num, powersOfTwo, remember, stepSlider, svg, tables, widget, wordAt } from "./base.js";
+import {
+  button,
+  choices,
+  dragged,
+  html,
+  num,
+  powersOfTwo,
+  remember,
+  stepSlider,
+  svg,
+  tables,
+  widget,
+  wordAt,
+} from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -199,19 +212,33 @@ const times = (/** @type {number} */ ratio) => `${num(ratio, { places: Number.is
 
 const unseen = (/** @type {string} */ words) => html`<span class="qkv-unseen">${words}</span>`;
 
+/** Return a listener for the words: a press on a word, and a drag along them, is the step that reads it.
+ * @param {SetState<State>} set */
+const along = (set) =>
+  dragged(({ event: { clientX, clientY, currentTarget } }) => {
+    const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
+    const word = /** @type {HTMLElement | null | undefined} */ (
+      root.elementFromPoint(clientX, clientY)?.closest("[data-step]")
+    );
+    if (word) set({ step: Number(word.dataset.step), ...STILL });
+  });
+
 /** Return the words of the text, and the button that plays. A press on a word is the step that reads it; the prompt is
  * read in one step.
  * @param {Shown} parts
  * @param {SetState<State>} set
  * @param {string} id */
 const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words">
-  <div role="radiogroup" aria-label="read up to">${Array.from({ length: WRITTEN }, (_, i) => {
-    const isRead = i + 1 < step;
-    return html`<label class="qkv-kv-chip qkv-pick ${isRead ? "qkv-kv-read" : ""}">
+  <div class="qkv-drag" role="radiogroup" aria-label="read up to" @pointerdown=${along(set)} @pointermove=${along(set)}>${Array.from(
+    { length: WRITTEN },
+    (_, i) => {
+      const isRead = i + 1 < step;
+      return html`<label class="qkv-kv-chip qkv-pick ${isRead ? "qkv-kv-read" : ""}" data-step=${i + 1}>
       <input class="qkv-over" type="radio" name="${id}-step" .checked=${live(i + 1 === step)} @change=${() => set({ step: i + 1, ...STILL })}>
       ${wordsOf(i + 1)}${isRead ? unseen(", read before") : ""}
     </label>`;
-  })}</div>
+    },
+  )}</div>
   <span class="qkv-kv-play">${button({ label: playing ? "pause" : "play", onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>
 </div>`;
 
@@ -316,7 +343,7 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
 
 // A sheet has one path for each look of cells, coloured by a gradient with a stripe for each part. Hundreds of
 // elements, or a path for each part, would take too long on a slow phone.
-const [CELL, ROW, TOP, LEFT, GAP] = [21, 12, 30, 58, 5];
+const [CELL, ROW, TOP, LEFT, GAP] = [21, 15, 30, 58, 5];
 const SHEET = 12 * CELL + GAP;
 const [WIDTH, HEIGHT] = [LEFT + SHEET, TOP + TEXT.length * ROW];
 /** @type {Part[]} */
@@ -331,15 +358,15 @@ const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number
 /** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash.
  * @type {Record<Look, (x: number, y: number) => string>} */
 const LOOKS = {
-  new: (x, y) => box(x + 1, y + 1, 19, 10),
+  new: (x, y) => box(x + 1, y + 1, 19, 13),
   again: (x, y) =>
-    `${box(x + 1.5, y + 1.5, 18, 9)}M${x + 2} ${y + 8}l6 -6M${x + 6} ${y + 10}l8 -8M${x + 12.5} ${y + 10}l6.5 -6.5`,
-  kept: (x, y) => box(x + 1, y + 1, 19, 10) + box(x + 3, y + 3, 15, 6) + box(x + 8.5, y + 4.5, 4, 3),
-  masked: (x, y) => box(x + 6, y + 5.25, 9, 1.5),
+    `${box(x + 1.5, y + 1.5, 18, 12)}M${x + 2} ${y + 9}l7 -7M${x + 4} ${y + 13}l11 -11M${x + 11} ${y + 13}l8 -8`,
+  kept: (x, y) => box(x + 1, y + 1, 19, 13) + box(x + 3, y + 3, 15, 9) + box(x + 8.5, y + 5.5, 4, 4),
+  masked: (x, y) => box(x + 6, y + 6.75, 9, 1.5),
 };
 const NOTHING = EVERY_PART.flatMap((part) =>
   TEXT.flatMap((_, i) =>
-    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 9)),
+    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 12)),
   ),
 );
 
@@ -386,7 +413,7 @@ const sheets = (state, id) =>
         data-number=${cached ? "rows-with" : "rows-without"}>${count}</tspan> of ${done.n} rows computed</text>
       ${words.map(
         (word, i) =>
-          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 10}>${word}</text>`,
+          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 11.5}>${word}</text>`,
       )}
       <g transform="translate(${LEFT} 0)">${cells(state, cached)}</g>
     </svg>`;
@@ -414,12 +441,11 @@ function memory(state) {
 }
 
 const swatch = (/** @type {Look} */ is, /** @type {string} */ text) => html`<li>
-  <svg viewBox="0 0 21 12" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
+  <svg viewBox="0 0 21 15" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
 </li>`;
 
 const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("new", "computed now")} ${swatch("again", "computed again")}
-  ${swatch("kept", "read from the cache")} ${swatch("masked", "masked")}
+  ${swatch("new", "computed now")} ${swatch("again", "again")} ${swatch("kept", "from the cache")}
 </ul>`;
 
 /** Return a table of multiply-adds with a cache and without: of this step, and of all steps so far.

@@ -1,10 +1,12 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
+import { dragged, html, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
 import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
 
 const [WIDTH, HEIGHT] = [160, 120]; // of each drawing
+/** The square that is seen: all of a picture, and air above and below the wider drawings. */
+const SQUARE = { picture: [(WIDTH - HEIGHT) / 2, 0, HEIGHT], wider: [0, (HEIGHT - WIDTH) / 2, WIDTH] };
 const SEEN = 0.005; // a smaller weight is drawn as 0
 
 /** @typedef {object} Kind a kind of input
@@ -67,17 +69,18 @@ export default widget("Everywhere", {
   view: (state, set, id) => {
     const seen = computed(state);
     const { kind, n, token, name } = seen;
-    const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, kind.at(x * WIDTH, y * HEIGHT))) }));
+    const [left, top, side] = state.kind === "picture" ? SQUARE.picture : SQUARE.wider;
+    const at = (/** @type {number} */ x, /** @type {number} */ y) => kind.at(left + x * side, top + y * side);
+    const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, at(x, y))) }));
     return html`<div class="qkv-everywhere">
-      ${choices({
-        label: "what are the tokens?",
-        name: `${id}-things`,
-        value: state.kind,
-        options: Object.keys(KINDS).map((value) => ({ value, label: value })),
-        onChange: (value) => set({ kind: value, token: KINDS[value].first }),
-      })}
+      <div class="qkv-everywhere-kinds" role="radiogroup" aria-label="what are the tokens?">${Object.keys(KINDS).map(
+        (value) => html`<label class="qkv-pick">
+          <input class="qkv-over" type="radio" name="${id}-things" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, token: KINDS[value].first })}>
+          ${value}
+        </label>`,
+      )}</div>
       <div class="qkv-things qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-        <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
+        <svg viewBox="${left} ${top} ${side} ${side}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
           ${kind.draw(seen)}
         </svg>
         <input class="qkv-over" type="range" aria-label="query" min="1" max=${n} aria-valuetext=${name(token)}
@@ -172,7 +175,7 @@ gggggggggggggggg`
 const PATCH = 2;
 const ACROSS = PICTURE.length / PATCH;
 const SIDE = HEIGHT / ACROSS;
-const LEFT = (WIDTH - HEIGHT) / 2;
+const LEFT = SQUARE.picture[0];
 
 const cell = (/** @type {number} */ at, /** @type {number} */ start) =>
   Math.min(ACROSS - 1, Math.max(0, Math.floor((at - start) / SIDE)));
@@ -204,8 +207,8 @@ function drawPicture({ row, token }) {
     levels[Math.round((LEVELS * weight) / most)].push(i);
   });
   const shape = (/** @type {number[]} */ patches, /** @type {number} */ level) => svg`
-    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.65 * (1 - level / LEVELS)} />
-    <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${level / LEVELS} />`;
+    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.75 * (1 - level / LEVELS)} />
+    <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${(level / LEVELS) ** 3} />`;
   return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
 }
 

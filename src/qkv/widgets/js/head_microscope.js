@@ -37,10 +37,11 @@ const SEEN = 0.005; // a smaller chance is shown as 0
 /** @typedef {ReturnType<typeof computed>} Seen */
 /** @typedef {"previous" | "induction"} Score */
 /** @typedef {{ symbols: string, position: number, head: number, modes: string[], step: number, repainted: number,
- *   earlier: Weights | null, failed: boolean }} State */
+ *   earlier: Weights | null, failed: boolean, apart: number }} State */
 
 export default widget("HeadMicroscope", {
-  own: { repainted: 0, earlier: null, failed: false }, // the weights of earlier steps, and whether loading them failed
+  // The weights of earlier steps, whether loading them failed, and how far the query is from the pointer that drags it.
+  own: { repainted: 0, earlier: null, failed: false, apart: 0 },
   setup: ({ state, set, eachDrawing }) => {
     eachDrawing(loader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
@@ -52,13 +53,8 @@ export default widget("HeadMicroscope", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`<div class="qkv-scope">
-        <div class="qkv-scope-read">
-          ${tape(seen, set)}
-          <p class="qkv-note">arcs: where head ${short(state.head)} looks from ${symbol(seen.ids[seen.at])}</p>
-          <p class="qkv-scope-last">${lastTimeText(seen)}</p>
-          <p class="qkv-scope-next">${predictionText(seen)}</p>
-          <p class="qkv-scope-surprise"><span class="qkv-label">loss on repeated symbols</span> ${surprise(seen)}</p>
-        </div>
+        ${tape(state, seen, set)}
+        ${prediction(seen)}
         ${maps(state, seen, set, id)}
         ${replacing(state, seen, set, id)}
       </div>
@@ -178,21 +174,40 @@ const lossText = (/** @type {Seen} */ { loss }) =>
 /* ---- the text */
 
 /** Return the symbols in one line, shaded by the weights of the chosen head, and an arc from the query to each symbol that
- * it looks at. A press or a drag chooses the query.
+ * it looks at. A press or a drag on the symbols chooses the query. Above them, a drag moves it with the pointer.
+ * @param {State} state
  * @param {Seen} parts
  * @param {SetState<State>} set */
-function tape({ ids, n, at, row }, set) {
-  const grab = dragged(({ x }) => set({ position: partAt(x, n) }));
-  return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}" @pointerdown=${grab} @pointermove=${grab}>
-    <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
+function tape(state, { ids, n, at, row }, set) {
+  const grab = dragged(({ x, isPress, event }) => {
+    const onArcs = isPress && /** @type {Element} */ (event.target).closest(".qkv-scope-arcs");
+    const apart = isPress ? (onArcs ? at + 0.5 - x * n : 0) : state.apart;
+    set({ apart, position: Math.max(0, partAt(x + apart / n, n)) });
+  });
+  return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
+    <div class="qkv-scope-arcs">
+      <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
+      <i class="qkv-scope-ring" aria-hidden="true"></i>
+    </div>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
       <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
         .value=${live(String(at + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ position: target.valueAsNumber - 1 })}></div>
   </div>`;
 }
 
+/** Return the symbol that the model predicts, large, and what came after the query last time.
+ * @param {Seen} seen */
+const prediction = (seen) => html`<div class="qkv-scope-says">
+  <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to">${seen.missing ? "…" : symbol(seen.best[0])}</b></p>
+  <div>
+    <p class="qkv-scope-next">${predictionText(seen)}</p>
+    <p class="qkv-scope-last">${lastTimeText(seen)}</p>
+  </div>
+</div>`;
+
 const THICKEST = 6; // pixels of the arc of a weight of 1
 const FAINT = 0.02; // a smaller weight has no arc
+const HIGHEST = 12.5; // of an arc over all symbols, three quarters are its height: less than the picture's 10
 
 /** Return the arc from the query to another symbol: as thick as the weight is large, and higher if it is further.
  * @param {number} i
@@ -201,7 +216,7 @@ const FAINT = 0.02; // a smaller weight has no arc
  * @param {number} weight */
 function arc(i, at, n, weight) {
   if (i === at || weight < FAINT) return "";
-  const top = 10 - 18 * Math.sqrt(Math.abs(at - i) / n);
+  const top = 10 - HIGHEST * Math.sqrt(Math.abs(at - i) / n);
   return svg`<path d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
 }
 
@@ -217,8 +232,8 @@ function surprise({ loss, intact, modes }) {
 /** The score of each layer's heads, and its meaning.
  * @type {[Score, string][]} */
 const SCORES = [
-  ["previous", "mean weight on the symbol before"],
-  ["induction", "mean weight on what followed last time"],
+  ["previous", "weight on the symbol before"],
+  ["induction", "weight on what followed last time"],
 ];
 
 /** Return the maps, a row for each layer. The radio button above a map chooses the head, as a press on the map does.
@@ -270,7 +285,7 @@ function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
  * @param {Seen} seen
  * @param {SetState<State>} set
  * @param {string} id */
-const replacing = (state, { ids, modes }, set, id) => html`<div class="qkv-scope-modes">
+const replacing = (state, seen, set, id) => html`<div class="qkv-scope-modes">
   ${choices({
     label: `output of head ${short(state.head)}`,
     name: `${id}-scope-mode`,
@@ -278,8 +293,9 @@ const replacing = (state, { ids, modes }, set, id) => html`<div class="qkv-scope
     options: MODES.map((value) => ({ value, label: value })),
     onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
   })}
-  ${button({ label: "all on", disabled: modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
-  <p class="qkv-note">${REPLACED[state.modes[state.head]](ids)}</p>
+  <p class="qkv-scope-surprise"><span class="qkv-label">loss on repeated symbols</span> ${surprise(seen)}</p>
+  ${button({ label: "all on", disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
+  <p class="qkv-note">${REPLACED[state.modes[state.head]](seen.ids)}</p>
 </div>`;
 
 /** What each mode puts in place of the head's output.
@@ -302,7 +318,7 @@ const weightsTable = (/** @type {Seen} */ { ids, at, maps, chances }) => ({
 });
 
 const scoresTable = (/** @type {Seen} */ { scores }) => ({
-  caption: "Scores of each head",
+  caption: "Scores of each head: mean weights",
   head: ["head", ...SCORES.map(([, means]) => means)],
   rows: scores.map(({ previous, induction }, head) => [short(head), shown(previous), shown(induction)]),
 });

@@ -1,6 +1,6 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, nothing, num, powersOfTwo, remember, slider, stepSlider, tables, widget } from "./base.js";
+import { dragged, html, nothing, num, powersOfTwo, remember, stepSlider, tables, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -14,6 +14,7 @@ const range = (/** @type {number} */ count) => Array.from({ length: count }, (_,
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
+const PULL = 0.84; // the share of the picture's height that the ring moves through
 const HEADS = html`heads, <var>H</var>`;
 const SPLITS = powersOfTwo(3);
 
@@ -30,7 +31,7 @@ const WAYS = {
 /** @import { Route } from "./maths.js" */
 /** @typedef {[text: string, isAmiss: boolean][]} Said parts of a sentence, and whether each says what is wrong */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, x: number } | null }} State */
+ *   grip: { from: number, at: number, y: number } | null }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
@@ -39,18 +40,7 @@ export default widget("HeadSplitter", {
   view: (state, set, id) => html`
     <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
     ${picture(state, set, id)}
-    <div class="qkv-deal-controls">
-      ${slider({
-        label: "tape, dealt to heads",
-        value: state.dealt,
-        min: 0,
-        max: 1,
-        step: 0.02,
-        text: `${Math.round(100 * state.dealt)} %`,
-        onInput: (value) => set({ dealt: value }),
-      })}
-      ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value }) })}
-    </div>
+    ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value }) })}
     ${tables(() => numbers(state))}`,
 });
 
@@ -61,7 +51,7 @@ function lead(state) {
   const rows = rowsOf(state).length;
   const heads = state.n_heads === 1 ? "1 head" : `${state.n_heads} heads`;
   if (state.dealt > HELD) return html`The same ${num(rows * FEATURES)} numbers are dealt in two ways …`;
-  return html`In memory, ${num(rows)} words are one tape of ${num(rows * FEATURES)} numbers. Drag to deal it to ${heads}.`;
+  return html`In memory, ${num(rows)} words are one tape of ${num(rows * FEATURES)} numbers. Pull the ring down to deal it to ${heads}.`;
 }
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
@@ -82,7 +72,7 @@ const entriesOf = remember(
   20,
 );
 
-/** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is at another row than its own if the
+/** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is below another word if the
  * piece is misplaced. */
 const piecesOf = remember(
   (/** @type {Route} */ route, /** @type {number} */ n_heads, /** @type {number} */ b) =>
@@ -163,9 +153,9 @@ function placing(state, route) {
   if (misplaced)
     return [
       [`${misplaced} of ${pieces.length} pieces`, true],
-      [" are in another word’s row.", false],
+      [" are below another word.", false],
     ];
-  if (route === "right") return [["Every piece is in its word’s row.", false]];
+  if (route === "right") return [["Every piece is below its word.", false]];
   return [
     [
       state.n_heads === 1 ? "With one head, both ways are the same." : "The heads are right, but are joined wrongly.",
@@ -184,23 +174,27 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
   return isHalf && !causal ? " Only a causal mask shows the mistake." : " This word does not show the mistake.";
 }
 
-/* ---- the picture: the tape, and below it both ways. Each way has all entries of the tape, which the style moves from
- * there (`--dealt: 0`) to their places in the heads (1). */
+/* ---- the picture: the tape, and below it both ways, with a row for each head and a column for each word. Each way has
+ * all entries of the tape, which the style moves from there (`--dealt: 0`) to their places in the heads (1). */
 
 /** @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 function picture(state, set, id) {
   const rows = rowsOf(state);
-  const grab = dragged(({ x, isPress, event }) => {
-    if (isPress) set({ grip: { from: state.dealt, at: x, x: event.clientX } });
-    else if (state.grip) set({ dealt: Math.min(1, Math.max(0, state.grip.from + x - state.grip.at)) });
+  const grab = dragged(({ y, isPress, event }) => {
+    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
+    else if (state.grip) set({ dealt: Math.min(1, Math.max(0, state.grip.from + (y - state.grip.at) / PULL)) });
   });
   return html`<div class="qkv-deal qkv-drag ${state.dealt >= DEALT ? "qkv-dealt" : ""}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
-    <p class="qkv-tape" aria-hidden="true">${rows.map((row) => html`<span>${NAMES[row]}</span>`)}</p>
-    ${way(state, "right", set, id)} ${way(state, state.wrong, set, id)}
+    <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">tape</span>${rows.map((row) => onTape(row, state, set, id))}</div>
+    ${way(state, "right")} ${way(state, state.wrong)}
+    <label class="qkv-deal-ring"><span class="qkv-unseen">tape, dealt to heads</span>
+      <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
+        .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
+    </label>
   </div>`;
 }
 
@@ -209,7 +203,7 @@ function picture(state, set, id) {
 const chosen =
   (/** @type {State} */ state, /** @type {SetState<State>} */ set) =>
   (/** @type {MouseEvent & { currentTarget: Element }} */ { clientX, clientY, currentTarget }) => {
-    if (Math.abs(clientX - (state.grip?.x ?? clientX)) > STILL) return;
+    if (Math.abs(clientY - (state.grip?.y ?? clientY)) > STILL) return;
     const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
     const word = /** @type {HTMLElement | null | undefined} */ (
       root.elementFromPoint(clientX, clientY)?.closest("[data-token]")
@@ -217,54 +211,59 @@ const chosen =
     if (word) set({ nudged: Number(word.dataset.token) });
   };
 
-/** Return one way into heads: its title, its rows with their names and outputs, and the entries of the heads.
+/** Return a word whose letters after the first are left out where they have no room. */
+const spelt = (/** @type {number} */ token) =>
+  html`${NAMES[token][0]}<span class="qkv-rest">${NAMES[token].slice(1)}</span>`;
+
+/** Return one way into heads: its title, a row of pieces for each head, the outputs, and the entries of the heads.
  * @param {State} state
- * @param {Route} route
- * @param {SetState<State>} set
- * @param {string} id */
-function way(state, route, set, id) {
+ * @param {Route} route */
+function way(state, route) {
   const { n_heads, nudged } = state;
   const rows = rowsOf(state);
   const isRight = route === "right";
   return html`<div class="qkv-way ${isRight ? "" : "qkv-wrong-way"}" role="group" aria-label=${WAYS[route]}>
-    <p class="qkv-way-title">${isRight ? html`<b>Right:</b>` : html`<b class="qkv-amiss">Wrong:</b>`} ${WAYS[route]}</p>
-    <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>head ${h + 1}</span>`)}<span>output</span></p>
-    <div class="qkv-way-names">${rows.map((row) => (isRight ? pickedName(row, state, set, id) : html`<span class=${row === nudged ? "qkv-nudged" : ""} data-token=${row}>${NAMES[row]}</span>`))}</div>
-    <div class="qkv-slots" aria-hidden="true"></div>
+    <p class="qkv-way-title">${isRight ? html`<b>✓ Right:</b>` : html`<b class="qkv-amiss">✗ Wrong:</b>`} ${WAYS[route]}</p>
+    <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>head ${h + 1}</span>`)}</p>
+    <span class="qkv-way-name" aria-hidden="true">output</span>
     ${guard([route, n_heads, rows.length, rows[0], nudged], () => entries(route, n_heads, rows, nudged))}
     <div class="qkv-pieces" aria-hidden="true">${piecesIn(route, n_heads, rows).map(
       ({ token, isMisplaced }) =>
-        html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}>${n_heads > 2 ? nothing : NAMES[token]}</span>`,
+        html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}>${n_heads > 4 ? nothing : spelt(token)}</span>`,
     )}</div>
     <div class="qkv-way-outputs">${outputs(state, route)
       .filter(({ row }) => rows.includes(row))
       .map(
         ({ row, should, hears }) =>
-          html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${IN_SENTENCES[row]}: </span>${hears ? "changes" : "same"}</span>`,
+          html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${IN_SENTENCES[row]}: </span>${outputWord(hears, rows.length)}</span>`,
       )}</div>
   </div>`;
 }
 
-/** Return a word as a radio button: the word that is changed a little.
+/** Return whether an output changes, as a word, or as a mark if eight outputs have no room for it. */
+const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =>
+  count > TOKENS ? (hears ? "≠" : "=") : hears ? "changes" : "same";
+
+/** Return a word on the tape as a radio button: the word that is changed a little.
  * @param {number} row
  * @param {Pick<State, "nudged">} parts
  * @param {SetState<State>} set
  * @param {string} id */
-const pickedName = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
+const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick qkv-token-${row % TOKENS}" data-token=${row}>
   <input class="qkv-over" type="radio" name="${id}-nudged" aria-label="change ${IN_SENTENCES[row]}"
     .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
-  ${NAMES[row]}
+  ${spelt(row)}
 </label>`;
 
-/** Return the pieces of the rows that are shown, row by row.
+/** Return the pieces in the heads, head by head, each with the words' places from left to right.
  * @param {Route} route
  * @param {number} n_heads
  * @param {number[]} rows */
 const piecesIn = (route, n_heads, rows) =>
-  rows.flatMap((place) =>
-    piecesOf(route, n_heads, exampleOf(place))
-      .filter(({ row }) => row === place % TOKENS)
-      .sort((one, other) => one.h - other.h),
+  range(n_heads).flatMap((head) =>
+    rows.flatMap((place) =>
+      piecesOf(route, n_heads, exampleOf(place)).filter(({ h, row }) => h === head && row === place % TOKENS),
+    ),
   );
 
 /** Return the entries of the rows that are shown: each with its places on the tape and in the heads.
@@ -278,7 +277,7 @@ const entries = (route, n_heads, rows, nudged) =>
     .sort((one, other) => one.from - other.from) // so that each keeps its element, and glides to another place
     .map(({ b, h, row, column, from }) => {
       const token = tokenOf({ from });
-      const place = `--from: ${from - FEATURES * rows[0]}; --column: ${(h * FEATURES) / n_heads + column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
+      const place = `--from: ${from - FEATURES * rows[0]}; --word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
       return html`<i class=${token === nudged ? "qkv-nudged" : `qkv-token-${token % TOKENS}`} style=${place}></i>`;
     });
 

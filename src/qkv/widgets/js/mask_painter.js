@@ -41,11 +41,12 @@ export default widget("MaskPainter", {
     const { sight, effect, wrong } = ofRow(told, state);
     return html`
       <div class="qkv-mask-lab">
-        <div>${painting(state, set)} ${grid(rows, told, state, set)}</div>
-        <div>
+        <div>${starts(state, set, id)} ${grid(rows, told, state, set)}</div>
+        <div class="qkv-mask-beside">
           <p class="qkv-mask-summary" data-number="summary">${sight} <span class=${wrong ? "qkv-error" : ""}>${effect}</span></p>
-          ${controls(state, set, id)}
+          ${painting(state, set)}
           <p class="qkv-note qkv-mask-keys">With the keyboard, use the arrow keys and the space bar.</p>
+          ${more(state, set, id)}
         </div>
       </div>
       ${tables(() => [numbers(rows, state)])}`;
@@ -70,7 +71,7 @@ function table(state, queries = state.queries) {
 const english = (/** @type {string} */ token) => /** @type {string} */ (token.split(" ").at(-1));
 const spoken = (/** @type {string} */ token) => token.replace(/ (.+)/, " ($1)");
 
-/** Return the line above the mask: how to paint it, the legend, and a button that undoes all painting.
+/** Return the line below the mask: how to paint it, the legend, and a button that undoes all painting.
  * @param {Pick<State, "flipped">} parts
  * @param {SetState<State>} set */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
@@ -78,22 +79,30 @@ const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
   ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
 </div>`;
 
-/** @param {State} state
+/** Return the masks to start from, above the grid.
+ * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-function controls(state, set, id) {
+const starts = (state, set, id) =>
+  picks({
+    label: "start from this mask",
+    name: `${id}-preset`,
+    value: isPainted(state) ? undefined : state.preset,
+    options: PRESETS,
+    state,
+    onChange: (value) => set({ preset: value, flipped: [] }),
+  });
+
+/** Return what is set now and then, folded away.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+function more(state, set, id) {
   const { preset, method, queries, window, real, tokens } = state;
   const n = tokens.length;
-  return html`<div class="qkv-mask-controls">
-    ${picks({
-      label: "start from this mask",
-      name: `${id}-preset`,
-      value: isPainted(state) ? undefined : preset,
-      options: PRESETS,
-      state,
-      onChange: (value) => set({ preset: value, flipped: [] }),
-    })}
-    <div>
+  return html`<details class="qkv-tables qkv-mask-more">
+    <summary>Who looks, and how a word is hidden</summary>
+    <div class="qkv-mask-sliders">
       ${slider({ label: "who looks", value: queries, min: 1, max: n, text: queries === n ? `all ${n}` : `last ${queries}`, onInput: (value) => set({ queries: value }) })}
       ${preset === "window" ? slider({ label: "words in sight", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
       ${preset === "padding" ? slider({ label: "real words", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
@@ -106,7 +115,7 @@ function controls(state, set, id) {
       state,
       onChange: (value) => set({ method: value }),
     })}
-  </div>`;
+  </details>`;
 }
 
 /** Return radio buttons as a row of words in boxes, and below it what the chosen one means.

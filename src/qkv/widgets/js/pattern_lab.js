@@ -11,9 +11,10 @@ const NEEDED = TEXT.indexOf("cat"); // the word that the last words need
 const [MOST_LAYERS, WIDEST] = [6, 16];
 const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
 
-// The drawing: a row of spots for each layer, the words' row at the bottom, and the needed word's diamond below it.
-const [ACROSS, UP, LEFT, TOP] = [11, 37, 8, 24];
-const [WIDTH, HEIGHT] = [2 * LEFT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
+// The drawing: a row of spots for each layer with its number on the left, the words' row at the bottom, and the needed
+// word's diamond below it.
+const [ACROSS, UP, LEFT, RIGHT, TOP] = [10.6, 37, 22, 10, 24];
+const [WIDTH, HEIGHT] = [LEFT + RIGHT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
 const NEAR_HANDLE = 22; // a press this near to a handle takes it
 const xOf = (/** @type {number} */ token) => LEFT + ACROSS * token;
 const yOf = (/** @type {number} */ layer) => TOP + UP * (MOST_LAYERS - layer);
@@ -132,10 +133,11 @@ function picture(state, set) {
       ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" d=${links(mask, row, below)} />`)}
       ${svg`<path class="qkv-cone-spots" d=${spots(cone, false)} /><path class="qkv-cone-spots qkv-cone-unused" d=${unused(layers)} />
         <path class="qkv-cone-spots qkv-cone-in" d=${spots(cone, true)} />`}
-      ${Array.from({ length: MOST_LAYERS + 1 }, (_, layer) => layerName(layer, layers))}
+      <text class="qkv-cone-layer" x="0" y="10">layer</text>
+      ${Array.from({ length: MOST_LAYERS }, (_, below) => layerName(below + 1, layers))}
       ${needed(isReached)}
       ${edge === null ? "" : svg`<circle class="qkv-cone-edge" cx=${xOf(edge)} cy=${yOf(layers - 1)} r="9" />`}
-      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, 24, WIDTH - 24)} y=${top.y - 13}>${TEXT[token - 1]}</text>
+      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, LEFT + 16, WIDTH - 24)} y=${top.y - 13}>${TEXT[token - 1]}</text>
         <circle class="qkv-cone-top" cx=${top.x} cy=${top.y} r="9" />`}
     </svg>
     ${over({ label: "word", at: top, value: token, min: 1, max: N, text: TEXT[token - 1], onInput: (token) => set({ token }) })}
@@ -148,7 +150,7 @@ function picture(state, set) {
       text: seenText(state),
       onInput: (window) => set({ window }),
     })}
-    ${over({ label: "layers", at: { x: 24, y: yOf(layers) - 10 }, value: layers, min: 1, max: MOST_LAYERS, text: num(layers), onInput: (layers) => set({ layers }) })}
+    ${over({ label: "layers", at: { x: 6, y: yOf(layers) }, value: layers, min: 1, max: MOST_LAYERS, text: num(layers), onInput: (layers) => set({ layers }) })}
   </div>`;
 }
 
@@ -169,8 +171,9 @@ const spots = (/** @type {boolean[][]} */ cone, /** @type {boolean} */ isIn) =>
 const unused = (/** @type {number} */ layers) =>
   Array.from({ length: MOST_LAYERS - layers }, (_, i) => TEXT.map((_, j) => spot(j, layers + 1 + i)).join("")).join("");
 
+/** Return the number of a layer beside its row, where no line of the cone is. */
 const layerName = (/** @type {number} */ layer, /** @type {number} */ layers) =>
-  svg`<text class="qkv-cone-layer ${layer > layers ? "qkv-cone-unused" : ""}" x="0" y=${yOf(layer) - 8}>${layer ? `layer ${layer}` : "words"}</text>`;
+  svg`<text class="qkv-cone-layer ${layer > layers ? "qkv-cone-unused" : ""} ${layer === layers ? "qkv-cone-now" : ""}" x="0" y=${yOf(layer) + 5}>${layer}</text>`;
 
 const needed = (/** @type {boolean} */ isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
   <path class="qkv-cone-needed" d="M${xOf(NEEDED)} ${yOf(0) + 9}l9 10l-9 10l-9 -10z" />

@@ -62,9 +62,9 @@ export default widget("PositionExplorer", {
   },
   view: (state, set, id) => html`
     <div class="qkv-pos">
-      ${mapPanel(state, set)} ${switches(state, set)}
+      ${mapPanel(state, set)} ${scoreLine(state)}
       ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
-      ${distancePanel(state, set)}
+      ${distancePanel(state, set)} ${switches(state, set)}
     </div>
     ${settings(state, set, id)}
     ${tables(() => numbers(state))}`,
@@ -373,6 +373,16 @@ const scoreAxis = ({ height: scale, ticks }) => {
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
+/** Return the score of the two tokens, large, and whether it depends on where in the text they stand.
+ * @param {State} state */
+function scoreLine(state) {
+  const { distance, now, low, high } = current(state);
+  return html`<p class="qkv-pos-says">
+    <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
+    <span>${nameOfScore(state)} at distance <b>${num(distance)}</b><br><span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span></span>
+  </p>`;
+}
+
 /** @param {State} state
  * @param {SetState<State>} set */
 function distancePanel(state, set) {
@@ -385,7 +395,7 @@ function distancePanel(state, set) {
       scale: across,
       ticks: [-100, -50, 0, 50, 100],
       format: (tick) => num(tick),
-      title: "distance: query − key",
+      title: `${nameOfScore(state)} over distance, query − key`,
     }),
     rule({ x1: across(0), x2: across(0), kind: "qkv-here" }),
     rule({ x1: x, x2: x, y1: axis.height(low), y2: axis.height(high), kind: "qkv-pos-anywhere" }),
@@ -394,11 +404,6 @@ function distancePanel(state, set) {
   ];
   const grab = (/** @type {Grip} */ { x }) => set(atDistance(state, Math.round((2 * x - 1) * LAST)));
   return html`<figure class="qkv-panel qkv-pos-curve">
-    <figcaption>
-      <span class="qkv-label">${nameOfScore(state)} at distance <b>${num(distance)}</b></span>
-      <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
-    </figcaption>
-    <p>${anywhereText(distance, low, high)}</p>
     ${plot({
       label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
       marks,
@@ -412,9 +417,9 @@ function distancePanel(state, set) {
  * @param {number} low
  * @param {number} high */
 function anywhereText(distance, low, high) {
-  if (Math.abs(distance) === LAST) return "Only one place in the text has this distance.";
-  if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere in the text.`;
-  return html`Elsewhere in the text: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
+  if (Math.abs(distance) === LAST) return "No other place has this distance.";
+  if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere${long(" in the text")}.`;
+  return html`Elsewhere${long(" in the text")}: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
 }
 
 /** Return query and key at a distance. The query keeps its position if the key is then within the text.

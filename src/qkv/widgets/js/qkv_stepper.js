@@ -1,6 +1,7 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, nothing, num, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, num, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
+import { fitting, queryPicture } from "./query_picture.js";
 
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
@@ -51,11 +52,13 @@ export default widget("QKVStepper", {
   own: { first: null, grip: null, changed: {}, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
+    (state.matrices ? "" : fits(state, worked(state))) ||
     `${place(state)} ${spelled(state, worked(state), (score) => `e^${score}`)
       .flat()
       .join(" ")}`,
-  view: (state, set) => {
+  view: (state, set, id) => {
     const parts = worked(state);
+    if (!state.matrices) return opening(state, set, id, parts);
     return html`<p class="qkv-lead qkv-spelled">${
       state.answer
         ? html`<b>${state.answer}</b>`
@@ -71,6 +74,45 @@ export default widget("QKVStepper", {
 function worked({ x, w_q, w_k, w_v, scaled }) {
   const parts = singleHead({ x, wQ: w_q, wK: w_k, wV: w_v, scaled });
   return { ...parts, x, w_q, w_k, w_v, kT: transpose(parts.k) };
+}
+
+/* ---- the opening: one word asks */
+
+/** @param {Given & Pick<State, "tokens" | "row">} state
+ * @param {Worked} parts */
+const meetingOf = ({ x, tokens, row }, { q, k, scores, weights }) => ({
+  tokens,
+  row,
+  numbers: x[row],
+  query: q[row],
+  keys: k,
+  scores: scores[row],
+  weights: weights[row],
+});
+
+/** @param {State} state
+ * @param {Worked} parts */
+function fits(state, parts) {
+  const { asker, best, weight } = fitting(meetingOf(state, parts));
+  return `${asker} asks, and the key of ${best} fits best: weight ${weight}.`;
+}
+
+/** Return the picture of one query among the keys. A press on a word lets that word ask.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id
+ * @param {Worked} parts */
+function opening(state, set, id, parts) {
+  const meeting = meetingOf(state, parts);
+  const { asker, best, weight } = fitting(meeting);
+  return html`<p class="qkv-lead"><b class="qkv-query-name">${asker}</b> asks. The key of <b>${best}</b> fits best, and gets <b>${weight}</b> of the weight.</p>
+    ${queryPicture(meeting, {
+      name: `${id}-asks`,
+      put: (j, value) => set(edit(state, { x: withEntry(state.x, state.row, j, value) })),
+      ask: (row) => set({ row }),
+    })}
+    <div class="qkv-edited"><p class="qkv-note">Press another word: it asks.</p>${undo(state, set)}</div>
+    ${tables(() => everything(parts, state.tokens))}`;
 }
 
 /** Return the buttons that walk from step to step.
@@ -127,9 +169,9 @@ function canvas(state, set, parts) {
   const framed = framedBy(state);
   const start = (/** @type {GivenPart} */ part) => editable(state, set, part, framed[part]);
   const result = (/** @type {Step} */ name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
-  return html`<div class="qkv-canvas ${state.matrices ? "" : "qkv-without-matrices"}">
+  return html`<div class="qkv-canvas">
     <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small>${walk(state, set)}</p></div>
-    ${state.matrices ? html`<div>${/** @type {GivenPart[]} */ (["w_q", "w_k", "w_v"]).map(start)}</div>` : nothing}
+    <div>${/** @type {GivenPart[]} */ (["w_q", "w_k", "w_v"]).map(start)}</div>
     <div>${NAMES.slice(0, 3).map(result)}</div>
     <div>${NAMES.slice(3).map(result)}</div>
   </div>`;
@@ -147,18 +189,23 @@ const isLit = ({ step }, part) => {
  * @param {State} state
  * @param {SetState<State>} set */
 function legend(state, set) {
-  const { first, changed, matrices, scaled } = state;
+  const { changed, scaled } = state;
   const isMarked = NAMES.some((name) => changed[name]?.flat().some(Boolean));
   return html`<div class="qkv-edited">
     <p class="qkv-note">${isMarked ? html`<i></i> changed by the last edit` : "↔ Drag a boxed number, or type."}</p>
-    ${button({
-      label: html`undo<span class="qkv-unseen"> edits</span>`,
-      disabled: !first || areSame(first, given(state)),
-      onClick: () => set({ ...first, changed: {}, answer: "" }),
-    })}
-    ${matrices ? toggle({ label: "divide by √3", checked: scaled, onChange: (on) => set(edit(state, { scaled: on })) }) : nothing}
+    ${undo(state, set)}
+    ${toggle({ label: "divide by √3", checked: scaled, onChange: (on) => set(edit(state, { scaled: on })) })}
   </div>`;
 }
+
+/** @param {State} state
+ * @param {SetState<State>} set */
+const undo = (state, set) =>
+  button({
+    label: html`undo<span class="qkv-unseen"> edits</span>`,
+    disabled: !state.first || areSame(state.first, given(state)),
+    onClick: () => set({ ...state.first, changed: {}, answer: "" }),
+  });
 
 /** Return the row or the column of each matrix from which the chosen entry is computed.
  * @param {State} state

@@ -4,20 +4,20 @@ import {
   button,
   curve,
   dragged,
-  gripMark,
   html,
   nearestOf,
   num,
   panel,
+  pct,
   plot,
   powersOfTwo,
   remember,
   rule,
+  svg,
   tables,
   toggle,
   widget,
   words,
-  xAxis,
   yAxis,
 } from "./base.js";
 import { histogram, scalingExperiment } from "./maths.js";
@@ -119,17 +119,21 @@ function scoresPanel(state, set) {
   const { seed, d_k, scaled } = state;
   const edge = EDGE * Math.sqrt(d_k);
   const marks = [
-    xAxis({ scale: score, ticks: [-100, -50, 0, 50, 100], format: (tick) => num(tick), title: "score" }),
-    [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
+    [-100, -50, 0, 50, 100].map((tick) => [
+      rule({ x1: score(tick), x2: score(tick), kind: "qkv-grid" }),
+      words({ x: score(tick), y: 0, lines: -0.8, content: num(tick) }),
+    ]),
     curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
     scaled ? [curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }), legend(scores)] : "",
-    gripMark({ x: score(edge), y: 60 }),
+    rule({ y1: 100, kind: "qkv-axis" }),
+    [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
+    handle(score(edge)),
   ];
   const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
   return panel({
-    title: "scores",
-    reading: html`<small>features in a vector, ${DK}</small> <b>${num(d_k)}</b>`,
+    title: "scores: drag their edge",
+    reading: html`<small>features, ${DK}</small> <b>${num(d_k)}</b>`,
     kind: "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <input class="qkv-over" type="range" aria-label="features in a vector" min="0" max=${D_KS.length - 1}
@@ -137,6 +141,15 @@ function scoresPanel(state, set) {
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
   });
 }
+
+const HANDLE_AT = 55; // how far down the histogram
+
+/** Return the handle at the edge of the histogram.
+ * @param {number} x */
+const handle = (x) => svg`<svg x=${pct(x)} y=${pct(HANDLE_AT)}>
+  <circle class="qkv-grip" r="15" />
+  <path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" />
+</svg>`;
 
 /** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too.
  * @param {Float64Array} scores */
@@ -146,7 +159,7 @@ function legend(scores) {
     ["start", "dashed:", "not divided"],
     ["end", "divided:", range.join(" to ")],
   ].map(([anchor, ...lines]) =>
-    lines.map((content, i) => words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.4 + 1.2 * i, anchor, content })),
+    lines.map((content, i) => words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.9 + 1.2 * i, anchor, content })),
   );
 }
 
@@ -168,22 +181,47 @@ function outline(scores, binWidth) {
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }
 
+const centre = (/** @type {number} */ place, /** @type {number} */ count) => ((place + 0.5) * 100) / count;
+
+/** Return the keys of one query, from the lowest score to the highest.
+ * @param {State} state */
+const keysByScore = (state) => {
+  const { scores, weights } = current(state);
+  return weights.map((weight, i) => ({ score: scores[i], weight })).sort((one, other) => one.score - other.score);
+};
+
+/** Return a line for each key, from its score on the axis above to its weight below: where the lines end far apart, the
+ * weights differ.
+ * @param {State} state */
+function links(state) {
+  const keys = keysByScore(state);
+  const lines = keys.map((key, i) => {
+    const [from, to] = [score(key.score), centre(i, keys.length)];
+    return svg`<path style="--qkv-p: ${Math.round(1000 * key.weight) / 1000}" d="M${from} 0V6C${from} 60 ${to} 40 ${to} 100" />`;
+  });
+  const dots = keys.map((key) => svg`<circle r="3" cx=${pct(score(key.score))} cy="0" />`);
+  return html`<div class="qkv-plot qkv-links"><svg aria-hidden="true">
+    <svg viewBox="0 0 100 100" preserveAspectRatio="none">${lines}</svg>${dots}</svg></div>`;
+}
+
 /** @param {State} state */
 function weightsPanel(state) {
-  const { weights } = current(state);
-  const largest = weights.indexOf(Math.max(...weights));
-  const centre = (/** @type {number} */ i) => ((i + 0.5) * 100) / weights.length;
+  const weights = keysByScore(state).map(({ weight }) => weight);
+  const largest = weights[weights.length - 1];
   const marks = [
     yAxis({ scale: share, ticks: [0, 0.5, 1] }),
-    barMarks({ bars: weights.map((weight, i) => [centre(i), share(weight)]), width: 4.5 }),
-    xAxis({ scale: (key) => centre(key - 1), ticks: [1, 4, 8, 12, 16], title: "key" }),
+    barMarks({ bars: weights.map((weight, i) => [centre(i, weights.length), share(weight)]), width: 4.5 }),
+    words({
+      x: 1,
+      y: 12,
+      anchor: "start",
+      content: svg`weights of one query, the largest: <tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`,
+    }),
+    words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: "key with the lowest score" }),
+    words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: "the highest" }),
   ];
-  const label = `The ${weights.length} weights of one query: the largest is ${num(weights[largest])}, on key ${largest + 1}.`;
-  return panel({
-    title: "weights of one query",
-    reading: html`<small>its largest is</small> <b>${num(weights[largest], { places: 2 })}</b>`,
-    drawing: plot({ label, marks }),
-  });
+  const label = `The ${weights.length} weights of one query: the largest is ${num(largest)}, for the highest score.`;
+  return html`${links(state)} ${plot({ label, marks })}`;
 }
 
 /** @param {State} state */

@@ -35,14 +35,14 @@ const GUESS = Math.log(32);
 /** @import { Scale } from "./scales.js" */
 /** @import { Frame, Line, Result } from "./engine/shown.js" */
 /** @import { Following, Training } from "./trainer.js" */
-/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number }} State */
+/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number, unfolded: boolean }} State */
 /** @typedef {ReturnType<typeof seenIn>} Seen */
 /** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
-  // The trainings (null: the stored ones), the one whose sentences are shown and the index of its frame (−1: the last), how
-  // often the reader has pressed Train, and whether this browser is slow or could not start.
-  own: { runs: null, shown: 0, at: -1, status: "idle", asked: 0, isSlow: false, failed: "" },
+  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last), how
+  // often the reader has pressed Train, whether this browser is slow or could not start, and whether the rest is unfolded.
+  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const { follow, close } = trainer(/** @type {State} */ (state), set);
     const show = () => {
@@ -64,18 +64,26 @@ export default widget("TrainLab", {
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
-      ${buttons(state, seen, set)}
+      <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run)}</b>${problemText(state)}</p>
-      ${pictures(state, seen, set)}
-      <div class="qkv-train-charts">${charts(state, seen)}</div>
-      ${walk(seen, set)}
-      ${legend(state, seen, set, id)}
-      ${settings(state, set, id)}
-      ${trainHere(state, seen, set)}
-      ${tables(() => numbers(seen))}
+      ${pictures(state, seen, set)} ${walk(seen, set)} ${unfolding(state, set, id)}
+      <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
+        ${legend(state, seen, set, id)}
+        <div class="qkv-train-charts">${charts(state, seen)}</div>
+        ${settings(state, set, id)}
+        ${trainHere(state, seen, set)}
+        ${tables(() => numbers(seen))}
+      </div>
     </div>`;
   },
 });
+
+/** Return the button that unfolds the curves and settings, where they would not fit on the screen.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const unfolding = ({ unfolded }, set, id) => html`<button type="button" class="qkv-control qkv-train-unfold"
+  aria-expanded=${unfolded} aria-controls="${id}-rest" @click=${() => set({ unfolded: !unfolded })}>curves and settings</button>`;
 
 /* ---- trainings */
 
@@ -94,9 +102,32 @@ const NOTHING = { step: 0, loss: NaN, score: NaN };
  * @param {State} state */
 function seenIn(state) {
   const runs = state.runs ?? storedRuns(state);
-  const run = runs[state.shown] ?? { name: "", choices: choicesOf(state), frames: [], result: null, isStored: false };
+  const run = runs[state.shown < 0 ? Math.max(0, likeIn(runs, choicesOf(state))) : state.shown] ?? {
+    name: "",
+    choices: choicesOf(state),
+    frames: [],
+    result: null,
+    isStored: false,
+  };
   const at = state.at < 0 || state.at >= run.frames.length ? run.frames.length - 1 : state.at;
   return { runs, run, at, frame: run.frames[at] ?? NOTHING };
+}
+
+/** Return the index of the last training that is like some choices, or −1.
+ * @param {Training[]} runs
+ * @param {Choices} choices */
+function likeIn(runs, choices) {
+  const name = nameOf(choices);
+  return runs.map((run) => nameOf(run.choices)).lastIndexOf(name);
+}
+
+/** Return the change of the state when the reader chooses something: a training that is like it is shown at once.
+ * @param {State} state
+ * @param {Partial<Choices>} changes
+ * @returns {Partial<State>} */
+function chosen(state, changes) {
+  const like = likeIn(state.runs ?? storedRuns(state), { ...choicesOf(state), ...changes });
+  return like < 0 ? changes : { ...changes, shown: like, at: -1 };
 }
 
 /** Return what the next training is made of.
@@ -180,7 +211,7 @@ function trainHere(state, seen, set) {
     currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
-  return chosen ? html`<div>${button({ label: `Train: ${chosen}`, onClick })}</div>` : nothing;
+  return html`<div class="qkv-train-here">${chosen ? button({ label: `Train: ${chosen}`, onClick }) : nothing}</div>`;
 }
 
 /* ---- texts */
@@ -195,7 +226,7 @@ const nats = (/** @type {number} */ surprise) => `${num(surprise, { places: 2 })
  * @param {Frame} frame */
 function findingText(state, run, frame) {
   if (run.frames.length === 0) return "Every number in the model is random. Press Train.";
-  const name = `${run.isStored ? "Stored training" : "Training"} “${run.name}”`;
+  const name = `“${run.name}”${run.isStored ? ", trained before" : ""}`;
   const where = `step ${frame.step} of ${STEPS}`;
   if (run.result && frame === run.frames[run.frames.length - 1]) return `${name}: ${SAYS[state.task].end(run.result)}`;
   return `${name}, ${where}: ${SAYS[state.task].during(frame)}`;
@@ -231,7 +262,7 @@ const HABITS = {
   seen: () => "It predicts symbols that were there before, but not the one that comes next.",
   guess: () => "It has hardly learned more than to guess.",
   leak: () =>
-    "In training it saw the symbol that it had to predict, and its loss fell almost to 0. Now the future is hidden, and it is worse than a guess.",
+    "In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.",
 };
 
 /** Say what a model does that has not learned its task.
@@ -457,11 +488,11 @@ const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */
  * @param {Seen} parts
  * @param {SetState<State>} set
  * @param {string} id */
-const legend = ({ task }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
+const legend = ({ task, seed }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
   <legend class="qkv-label">trainings</legend>
   <div>${runs.map(
     (one, i) => html`<label class="qkv-pick qkv-train-name">
-      <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ shown: i, at: -1 })}>
+      <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ ...one.choices, seed, shown: i, at: -1 })}>
       <svg viewBox="0 0 24 8" aria-hidden="true"><line class="qkv-curve qkv-train-${i}" x1="0" x2="24" y1="4" y2="4" /></svg>
       ${one.name} <b>${lastScore(task, one)}</b></label>`,
   )}</div>
@@ -540,20 +571,28 @@ const isFor = (name, task) => (FOR[name] ?? (task === "labeller" ? "" : task)) =
 
 const FEW = 3; // so many settings are shown at once; more are folded
 
-/** Return the settings, in two groups that can be unfolded: parts to leave out, and what is taught.
+/** Return the names of the settings that are parts of the model: the first one stands on top, beside Train.
+ * @param {State} state */
+const madeOf = ({ handles, task }) => handles.filter((name) => isFor(name, task) && !TAUGHT.includes(name));
+
+/** @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const firstSetting = (state, set, id) => parts(madeOf(state).slice(0, 1), state, set, id);
+
+/** Return the other settings, in two groups that can be unfolded: parts to leave out, and what is taught.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 function settings(state, set, id) {
-  const offered = state.handles.filter((name) => isFor(name, state.task));
+  const made = madeOf(state).slice(1);
+  const taught = state.handles.filter((name) => isFor(name, state.task) && TAUGHT.includes(name));
   const folded = (/** @type {string} */ title, /** @type {unknown} */ content) =>
-    offered.length > FEW
+    made.length + taught.length > FEW
       ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
       : html`<div>${content}</div>`;
-  const taught = offered.filter((name) => TAUGHT.includes(name));
-  const made = offered.filter((name) => !TAUGHT.includes(name));
   return html`
-    ${made.length ? folded("Leave a part out, or change one", parts(made, state, set, id)) : nothing}
+    ${made.length ? folded("Leave another part out, or change one", parts(made, state, set, id)) : nothing}
     ${taught.length ? folded("Teach it something else", parts(taught, state, set, id)) : nothing}`;
 }
 
@@ -563,17 +602,18 @@ function settings(state, set, id) {
  * @param {string} id */
 function parts(names, state, set, id) {
   const switches = names.filter(isSwitch);
+  const choose = (/** @type {Partial<Choices>} */ changes) => set(chosen(state, changes));
   return html`
     <div class="qkv-train-made">
-      ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => set({ [name]: on }) }))}
-      ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => set({ mask_forgotten: !on }) }) : nothing}
+      ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => choose({ [name]: on }) }))}
+      ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => choose({ mask_forgotten: !on }) }) : nothing}
     </div>
     <div class="qkv-train-few">${names.filter(isChoice).map((name) =>
       choices({
         ...CHOICES[name],
         name: `${id}-${name}`,
         value: /** @type {number | string} */ (state[name]),
-        onChange: (value) => set({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
+        onChange: (value) => choose({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
       }),
     )}</div>
     ${names.includes("rule") ? ruleOf(state, set) : nothing}`;

@@ -39,7 +39,7 @@ export default widget("TransformerFlow", {
       })}
       <p class="qkv-flow-answer">${answerText(seen)}</p>
       ${parts(state, set)} ${flow(state, seen, set, id)}
-      <p class="qkv-note qkv-flow-legend">violet: what <i>${seen.words[seen.at]}</i> attends to. Thick: large numbers.</p>
+      <p class="qkv-note qkv-flow-legend">violet: what <i>${seen.words[seen.at]}</i> reads. Thick: large numbers.</p>
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
@@ -151,24 +151,23 @@ const stageAt = (/** @type {number} */ x) => STAGES[PLACES_ACROSS.indexOf(neares
  * @param {number} n */
 const heightOf = (i, n, beside = false) => (100 * (i + (beside ? 0.82 : 0.36))) / n;
 
-/** Return the drawing: all words, then the chosen word over them.
+/** Return the drawing: the streams of all words, then the chosen word over them, with its branches.
  * @param {State} state
  * @param {Places} places
  * @param {number} n
  * @param {number} at */
 const drawing = (state, places, n, at) => {
   const all = allShapes(places, n, state.residual, state.norm, state.feed_forward);
-  return svg`${shapes(all, "")} ${reads(places, n, at)} ${shapes(shapesOf([at], places, n, state), "qkv-flow-mine")}`;
+  return svg`<path class="qkv-flow-stream" d=${all.streams} /> ${reads(places, n, at)} ${ofChosen(shapesOf([at], places, n, state))}`;
 };
 
-/** Return the paths of some words' streams, branches, norms and networks.
- * @param {ReturnType<typeof shapesOf>} paths
- * @param {string} kind */
-const shapes = ({ streams, branches, norms, networks }, kind) => svg`
-  <path class="qkv-flow-branch ${kind}" d=${branches} />
-  <path class="qkv-flow-stream ${kind}" d=${streams} />
-  <path class="qkv-flow-norm ${kind}" d=${norms} />
-  <path class="qkv-flow-network ${kind}" d=${networks} />`;
+/** Return the paths of the chosen word: its stream, branches, norms and networks.
+ * @param {ReturnType<typeof shapesOf>} paths */
+const ofChosen = ({ streams, branches, norms, networks }) => svg`
+  <path class="qkv-flow-branch qkv-flow-mine" d=${branches} />
+  <path class="qkv-flow-stream qkv-flow-mine" d=${streams} />
+  <path class="qkv-flow-norm qkv-flow-mine" d=${norms} />
+  <path class="qkv-flow-network qkv-flow-mine" d=${networks} />`;
 
 const allShapes = remember(
   (
@@ -245,7 +244,7 @@ const MOST = 6; // pixels of the line of a weight of 1
 const reads = (places, n, at) =>
   BRANCHES.filter(({ part }) => part === "attention").map(({ layer, start, end }) =>
     weightsOf(places[`${layer}.attention.weights`], n, at).map((weight, j) => {
-      const [from, to] = [heightOf(j, n, true), heightOf(at, n, true)];
+      const [from, to] = [heightOf(j, n), heightOf(at, n, true)]; // from the stream of a word to the branch of the chosen one
       const middle = (start + end) / 2;
       return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${start + 5} ${from}C${middle + 3} ${from} ${middle - 3} ${to} ${end - 5} ${to}H${end - 4}" />`;
     }),

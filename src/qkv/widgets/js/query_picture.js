@@ -1,0 +1,82 @@
+/* The picture with which QKVStepper opens: the four numbers of a word make its query, which meets each key.
+ *
+ * A query entry is a width and a key entry a height, so their product is an area: the score is the whole area of a row. */
+
+import { live } from "lit-html/directives/live.js";
+import { dragged, html, num } from "./base.js";
+
+const MOST = 2; // the largest number that a handle reaches; 0 is the least
+const STEP = 0.25;
+const [WIDEST, HIGHEST] = [9, 6]; // the sum of the query entries, and the key entry, that fill the picture
+
+/** @typedef {{ tokens: string[], row: number, numbers: number[], query: number[], keys: number[][], scores: number[],
+ *   weights: number[] }} Meeting one word's query, and the keys of all words */
+
+/** Return the picture. `put` takes a new number of the word that asks, and `ask` another word.
+ * @param {Meeting} meeting
+ * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string }} parts */
+export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
+  <div class="qkv-query-of">
+    <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
+    <p>↕ Drag a number of <b>${meeting.tokens[meeting.row]}</b>. They make its <b class="qkv-query-name">query</b>, the blue widths. A
+      <b class="qkv-key-of">key</b> is three heights.</p>
+  </div>
+  ${meetings(meeting, ask, name)}
+</div>`;
+
+/** Return one number as an upright track with a knob.
+ * @param {string} token
+ * @param {number} j
+ * @param {number} value
+ * @param {(index: number, value: number) => void} put */
+function fader(token, j, value, put) {
+  const drag = dragged(({ y }) => put(j, Math.round(((1 - y) * MOST) / STEP) * STEP));
+  const at = Math.min(1, Math.max(0, value / MOST));
+  return html`<div class="qkv-drag" style="--qkv-at: ${at}" @pointerdown=${drag} @pointermove=${drag}>
+    <i></i><b aria-hidden="true">${short(value)}</b>
+    <input class="qkv-over" type="range" aria-label="${token}, number ${j + 1}" aria-orientation="vertical" min="0" max=${MOST}
+      step=${STEP} aria-valuetext=${short(value)} .value=${live(String(value))}
+      @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(j, target.valueAsNumber)}>
+  </div>`;
+}
+
+const short = (/** @type {number} */ value) => String(Number(value.toPrecision(3))).replace("-", "−");
+
+/** Return a row for each word: its key on the query, the score and the weight.
+ * @param {Meeting} meeting
+ * @param {(row: number) => void} ask
+ * @param {string} name */
+function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
+  const widest = Math.max(WIDEST, sum(query.map(Math.abs)));
+  const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
+  const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
+  return html`<div class="qkv-query-keys">
+    <span class="qkv-note">who asks</span>
+    <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}>${short(entry)}</b>`)}</div>
+    <span class="qkv-note">score: area</span><span class="qkv-note">weight</span>
+    ${tokens.map(
+      (token, i) => html`
+      <label class="qkv-pick qkv-query-pick"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
+        @change=${() => ask(i)}>${token}</label>
+      <div class="qkv-query-areas" aria-hidden="true">${query.map((entry, f) => {
+        const key = keys[i][f];
+        const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
+        const hasRoom = Math.abs(entry) >= 1 && Math.abs(key) >= 2 && widest === WIDEST && highest === HIGHEST;
+        const kind = entry * key < 0 ? "qkv-counts-less" : "";
+        return html`<span style="${wide(entry)}; ${high}"><i class=${kind}>${hasRoom ? short(entry * key) : ""}</i></span>`;
+      })}</div>
+      <span class="qkv-query-met">${short(scores[i])}</span>
+      <b class="qkv-query-met qkv-heat" style="--qkv-p: ${round(weights[i])}">${num(weights[i], { places: 2 })}</b>`,
+    )}
+  </div>`;
+}
+
+const sum = (/** @type {number[]} */ entries) => entries.reduce((total, entry) => total + entry, 0);
+const round = (/** @type {number} */ share) => Math.round(1e4 * share) / 1e4;
+
+/** Say which word's key fits best.
+ * @param {Meeting} meeting */
+export function fitting({ tokens, row, weights }) {
+  const best = weights.indexOf(Math.max(...weights));
+  return { asker: tokens[row], best: tokens[best], weight: num(weights[best], { places: 2 }) };
+}
