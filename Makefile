@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE # Python compiles modules when it imports them, because pip does not (below)
 
 .DEFAULT_GOAL := help
-.PHONY: help book site publish repository lab grade test test-all test-the-tests build format models release pins clean
+.PHONY: help book site publish repository lab grade test test-all test-the-tests build format models release translations pins clean
 
 help: ## List the commands
 	@echo "QKV: self-attention you can touch"
@@ -67,6 +67,10 @@ models: $(VENV)/ready ## Train the small models again (commit what it writes)
 
 release: $(VENV)/ready ## Generate exercises/ from solutions/
 	@$(BIN)/qkv release
+
+translations: $(VENV)/ready ## Write new and changed texts into translations/, and list what is to be translated
+	@$(BIN)/python -m tools.translations update
+	@$(BIN)/python -m tools.translations check
 
 # uv finds releases that are compatible, for the oldest Python that the course supports. GPU packages are left out: pip
 # installs them where torch requires them.

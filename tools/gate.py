@@ -35,6 +35,7 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-c", "import sys; from importlinter.cli import lint_imports_command as c; c(['--no-cache'])"],
         [*PYTHON, "tools/docstrings.py"],
         [*PYTHON, "tools/notebooks.py", "check"],
+        [*PYTHON, "-m", "tools.translations", "check"],
         ["node", "tools/bundle.mjs", "--check"],
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),

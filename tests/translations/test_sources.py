@@ -1,0 +1,97 @@
+"""Splitting a source into units loses nothing, and weaving changes nothing but words."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from tools.site import ROOT
+from tools.translations import code, markdown, sources
+from tools.translations.__main__ import translated
+from tools.translations.sources import Unit
+
+
+@pytest.mark.parametrize("path", translated(), ids=lambda path: path.stem)
+def test_a_notebook_woven_with_its_own_texts_is_itself(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    woven = sources.woven_file(path, lambda unit: unit.text)
+    if path.suffix == ".ipynb":
+        assert json.loads(woven) == json.loads(text)
+    else:  # a paragraph becomes one line
+        assert woven.split() == text.split()
+
+
+def test_weaving_changes_no_code_but_what_is_shown() -> None:
+    """Structure, names and numbers of each cell stay, whatever the translations are."""
+    path = ROOT / "chapters" / "03_scaling.ipynb"
+    before = json.loads(path.read_text(encoding="utf-8"))
+    after = sources.woven(before, lambda unit: "譯" if "{" not in unit.text else unit.text)
+    for old, new in zip(before["cells"], after["cells"], strict=True):
+        assert {**old, "source": 0} == {**new, "source": 0}
+        if old["cell_type"] == "code" and not "".join(old["source"]).startswith("%"):
+            assert without_strings(old["source"]) == without_strings(new["source"])
+    assert before != after
+
+
+def without_strings(lines: list[str]) -> str:
+    tree = ast.parse("".join(lines))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
+
+
+def test_what_is_a_unit_of_markdown() -> None:
+    text = (
+        "# Why\n\nOne line\nof two.\n\n- an item\n  goes on\n\n"
+        "| a head | $x$ |\n|---|---|\n| `code` | a cell |\n\n$$x$$\n\n```python\nno\n```"
+    )
+    kinds = [(part.kind, part.text) for part in markdown.parts(text) if part.kind]
+    assert kinds == [
+        ("heading", "Why"),
+        ("paragraph", "One line of two."),
+        ("item", "an item goes on"),
+        ("table", "a head"),
+        ("table", "a cell"),
+    ]
+
+
+def test_what_is_a_unit_of_code() -> None:
+    source = (
+        'x = "data"  # the note\n'
+        'print("said", f"value {x!r} of {3}", x)\n'
+        'ax.plot(x, label="drawn" if x else "other")\n'
+        'show(figure, alt="seen", caption="read")\n'
+        'Predict("asked?", ["one way", "two ways"])\n'
+    )
+    found = [(place.kind, place.text) for place in code.places(source)]
+    assert found == [
+        ("comment", "the note"),
+        ("print", "said"),
+        ("print", "value {x!r} of {3}"),
+        ("label", "drawn"),
+        ("label", "other"),
+        ("alt", "seen"),
+        ("caption", "read"),
+        ("prediction", "asked?"),
+        ("prediction", "one way"),
+        ("prediction", "two ways"),
+    ]
+
+
+def test_a_translation_is_written_as_python() -> None:
+    source = 'print(f"in {n} rows")\nshow(figure, alt="one " "line")  # why\n'
+    said = {"in {n} rows": "共 {n} 列", "one line": '他說"一"行', "why": "為什麼"}
+    woven = sources.woven_code("cell", source, lambda unit: said[unit.text])
+    assert woven == 'print(f"共 {n} 列")\nshow(figure, alt="他說\\"一\\"行")  # 為什麼\n'
+
+
+def test_a_cell_that_is_no_python_stays() -> None:
+    assert code.places("%pip install qkv  # the package") == []
+
+
+def test_a_hidden_cell_stays() -> None:
+    cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["remove-cell"]}, "source": ['print("a word")']}
+    assert list(sources.cell_units(cell)) == []
+    assert list(sources.cell_units({**cell, "metadata": {}})) == [Unit("a", "print", "a word")]

@@ -1,0 +1,125 @@
+"""What has to hold between a text and its translation. A rule takes both, and yields what is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from markdown_it import MarkdownIt
+
+from tools.translations.terms import glossary, table
+
+Rule = Callable[[str, str], Iterator[str]]
+MATHS = re.compile(r"\$\$?[^$]+\$\$?")
+CODE = re.compile(r"`[^`]+`")
+LINK = re.compile(r"\]\(([^)]+)\)")
+PLACEHOLDER = re.compile(r"(?<![\\\w^_}])\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+TAG = re.compile(r"<[^>]*>")
+ITALIC = re.compile(r"(?<!\*)\*[^*]*[A-Za-z][^*]*\*(?!\*)")  # names of works, and sentences for a model
+CITATION = re.compile(r"\[?[A-Z][\w .&]+(?:et al\.|and \w+|Team)?, \d{4}|^[A-Z]\w+ (?:et al\.|Team), \d{4}\.")
+LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
+NAME = re.compile(r"\b\w+_\w+\b")
+HAN = r"\u4e00-\u9fff"
+
+
+def without(text: str, *patterns: re.Pattern[str]) -> str:
+    for pattern in patterns:
+        text = pattern.sub(" ", text)
+    return text
+
+
+def same(name: str, found_in: Callable[[str], Counter[str]]) -> Rule:
+    """Return a rule: this is found in both texts, in any order."""
+
+    def rule(text: str, said: str) -> Iterator[str]:
+        wanted, found = found_in(text), found_in(said)
+        yield from (f"{name} lost: {each}" for each in wanted - found)
+        yield from (f"{name} added: {each}" for each in found - wanted)
+
+    return rule
+
+
+def formulas(text: str) -> Counter[str]:
+    """Count the formulas once each, without spaces and words: Chinese repeats a formula where English says "it"."""
+    return Counter({re.sub(r"\s|,|\\qquad|\\text\{[^}]*\}", "", found[0]) for found in MATHS.finditer(text)})
+
+
+def numbers(text: str, said: str) -> Iterator[str]:
+    """Every number of the source is there. (Chinese may write further ones: "three" as 3.)"""
+    wanted, found = (Counter(NUMBER.findall(without(each, PLACEHOLDER, MATHS, CODE))) for each in (text, said))
+    yield from (f"number lost: {each}" for each in wanted - found)
+
+
+def emphasis(text: str, said: str) -> Iterator[str]:
+    """As much is emphasised, and Markdown sees it: with a bracket at its edge, `**「詞」**是` is not bold."""
+    for mark in ("**", "*"):
+        alone = re.compile(rf"(?<!\*){re.escape(mark)}(?!\*)")
+        wanted, found = (len(alone.findall(without(each, MATHS, CODE))) for each in (text, said))
+        if wanted > found:
+            yield f"{mark} stands {found} times, not {wanted}"
+    if "*" in said and "*" in TAG.sub("", MarkdownIt().render(without(said, MATHS, CODE))):
+        yield "Markdown does not see an emphasis: put punctuation outside of it"
+
+
+def english(text: str, said: str) -> Iterator[str]:
+    """Nothing is left in English, except what `terms.toml` lets stay."""
+    rest = without(said, MATHS, CODE, PLACEHOLDER, LINK, ITALIC, CITATION, TAG, NAME, stays())
+    if left := LATIN.findall(rest):
+        yield f"English: {', '.join(left)}"
+
+
+@cache
+def stays() -> re.Pattern[str]:
+    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in table()["other"]["stays"]) + r"|\b[A-Za-z]\b")
+
+
+def punctuation(text: str, said: str) -> Iterator[str]:
+    """Chinese punctuation after Chinese, one space between Chinese and Latin letters or numbers, no space elsewhere."""
+    rest = CODE.sub("`c`", MATHS.sub("$m$", said))
+    yield from (f"half-width after Chinese: {each}" for each in re.findall(rf"[{HAN}][,;:?!.](?:\s|$)", rest))
+    yield from (f"space between Chinese: {each}" for each in re.findall(rf"[{HAN}，。] [{HAN}]", rest))
+    mixed = re.findall(rf"[{HAN}][A-Za-z0-9$`]|[A-Za-z0-9$`][{HAN}]", PLACEHOLDER.sub("", rest))
+    yield from (f"no space: {each}" for each in mixed)
+    yield from (f"quotation mark: {each}" for each in re.findall(r"[“”\"]", CODE.sub("", said)))
+
+
+def terms(text: str, said: str) -> Iterator[str]:
+    """A term has the name that the glossary and `terms.toml` give it."""
+    prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER)
+    for pattern, name in wanted_terms():
+        if (found := pattern.search(prose)) and name not in said:
+            yield f"term: {found[0]} is {name}"
+    yield from (f"not a word of Taiwan: {word}" for word in table()["other"]["never"] if word in said)
+
+
+@cache
+def wanted_terms() -> list[tuple[re.Pattern[str], str]]:
+    """Return what to look for in an English text, and the term of Taiwan that its translation has for it."""
+    own = [(term["en"], term["zh_TW"]) for term in table()["term"]]
+    named = [(rf"\b{plural(name)}\b", glossary()[name][0]) for name in table()["other"]["checked"]]
+    return [(re.compile(pattern, re.IGNORECASE), name) for pattern, name in own + named]
+
+
+def plural(name: str) -> str:
+    return f"{name[:-1]}(?:y|ies)" if re.search(r"[^aeiou]y$", name) else f"{name}s?"
+
+
+ANY_LANGUAGE: tuple[Rule, ...] = (
+    same("formula", formulas),
+    same("code", lambda text: Counter(set(CODE.findall(text)))),
+    same("link", lambda text: Counter(LINK.findall(text))),
+    same("placeholder", lambda text: Counter(PLACEHOLDER.findall(without(text, MATHS, CODE)))),
+    numbers,
+    emphasis,
+    english,
+)
+RULES: dict[str, tuple[Rule, ...]] = {"zh_TW": (*ANY_LANGUAGE, punctuation, terms), "zh_CN": ANY_LANGUAGE}
+
+
+def broken(text: str, said: str, language: str) -> Iterator[str]:
+    """Yield what is wrong with a translation."""
+    for rule in RULES[language]:
+        yield from rule(text, said)

@@ -1,0 +1,25 @@
+"""The terms of the Chinese editions: those of the glossary, and those of `terms.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+GLOSSARY = HERE.parents[1] / "book" / "glossary.md"
+ENTRY = re.compile(r"^(\S.*)\n(?:  .*\n)*?  In Chinese: (\S+?)(?: or (\S+?))?\.$", re.MULTILINE)
+
+
+@cache
+def table() -> dict[str, Any]:
+    return tomllib.loads((HERE / "terms.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def glossary() -> dict[str, tuple[str, str]]:
+    """Return the Chinese names of each term of the glossary: the traditional one and the simplified one."""
+    found = ENTRY.findall(GLOSSARY.read_text(encoding="utf-8"))
+    return {term: (traditional, simplified or traditional) for term, traditional, simplified in found}
