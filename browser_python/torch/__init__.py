@@ -18,6 +18,7 @@ from .arithmetic import (
     FUNCTIONS,
     add,
     allclose,
+    atan2,
     bitwise_and,
     bitwise_left_shift,
     bitwise_not,
@@ -30,8 +31,11 @@ from .arithmetic import (
     eq,
     equal,
     floor_divide,
+    fmod,
     ge,
     gt,
+    heaviside,
+    hypot,
     isclose,
     isfinite,
     isinf,
@@ -59,6 +63,7 @@ from .arithmetic import (
     where,
     xlogy,
 )
+from .arithmetic import atan2 as arctan2
 from .arithmetic import div as divide
 from .arithmetic import div as true_divide
 from .arithmetic import ge as greater_equal
@@ -127,6 +132,7 @@ from .indexing import (
 from .inplace import masked_scatter, scatter
 from .joining import (
     block_diag,
+    cartesian_prod,
     cat,
     chunk,
     column_stack,
@@ -138,6 +144,7 @@ from .joining import (
     hstack,
     repeat_interleave,
     roll,
+    rot90,
     split,
     stack,
     tensor_split,
@@ -149,6 +156,8 @@ from .joining import (
 )
 from .joining import cat as concat
 from .joining import cat as concatenate
+from .linalg import det
+from .linalg import pinv as pinverse
 from .missing import missing_getattr as _missing_getattr
 from .modes import (
     enable_grad,
@@ -165,7 +174,19 @@ from .modes import (
     set_num_threads,
     use_deterministic_algorithms,
 )
-from .ordering import argsort, bincount, searchsorted, sort, topk, unique
+from .ordering import (
+    argsort,
+    bincount,
+    bucketize,
+    cummax,
+    cummin,
+    isin,
+    kthvalue,
+    searchsorted,
+    sort,
+    topk,
+    unique,
+)
 from .printing import set_printoptions
 from .products import addmm, bmm, dot, einsum, inner, kron, matmul, mm, mv, outer, tensordot
 from .randomness import (
@@ -190,6 +211,7 @@ from .reductions import (
     all,
     amax,
     amin,
+    aminmax,
     any,
     argmax,
     argmin,
@@ -211,12 +233,14 @@ from .reductions import (
     prod,
     softmax,
     std,
+    std_mean,
     sum,
     trace,
     var,
     var_mean,
 )
 from .shapes import Size
+from .statistics import corrcoef, cov, histc, quantile
 from .tensors import Tensor, result_type
 from .views import (
     as_strided,

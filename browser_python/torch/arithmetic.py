@@ -20,6 +20,7 @@ from .numbers import (
     exp_of,
     floor_quotient,
     infinite_where_too_large,
+    inverse_tanh,
     is_number,
     keeping_infinities,
     larger,
@@ -30,6 +31,7 @@ from .numbers import (
     nan_where_undefined,
     power,
     quotient,
+    remainder_of,
     round_of,
     sigmoid_of,
     sin_of,
@@ -72,12 +74,17 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "cos": (cos_of, lambda g, x: -g * x.sin()),
     "tan": (nan_where_undefined(math.tan), lambda g, y: g * (1 + y * y)),
     "atan": (math.atan, lambda g, x: g / (1 + x * x)),
+    "asin": (nan_where_undefined(math.asin), lambda g, x: g / (1 - x * x).sqrt()),
     "acos": (nan_where_undefined(math.acos), lambda g, x: -g / (1 - x * x).sqrt()),
     "sinh": (infinite_where_too_large(math.sinh), lambda g, x: g * x.cosh()),
     "cosh": (infinite_where_too_large(math.cosh), lambda g, x: g * x.sinh()),
+    "asinh": (math.asinh, lambda g, x: g / (x * x + 1).sqrt()),
+    "acosh": (nan_where_undefined(math.acosh), lambda g, x: g / (x * x - 1).sqrt()),
+    "atanh": (inverse_tanh, lambda g, x: g / (1 - x * x)),
     "tanh": (math.tanh, lambda g, y: g * (1 - y * y)),
     "sigmoid": (sigmoid_of, lambda g, y: g * y * (1 - y)),
     "erf": (math.erf, lambda g, x: g * (2 / math.sqrt(math.pi)) * (-x * x).exp()),
+    "erfc": (math.erfc, lambda g, x: g * (-2 / math.sqrt(math.pi)) * (-x * x).exp()),
     "lgamma": (lgamma_of, without_gradient("lgamma")),
     "reciprocal": (lambda x: quotient(1.0, x), lambda g, y: -g * y * y),
 }
@@ -144,7 +151,7 @@ def binary_op(
         dt = x.dtype
     else:
         dt = result_type(a, b)
-        if name in ("div", "xlogy") and dt.kind < FLOATING:
+        if name in ("div", "xlogy", "atan2") and dt.kind < FLOATING:
             dt = State.default_dtype
     out = pair_by_kernel(name, a, b, dt, kind or dt) if (name, dt) in KERNELS else None
     if out is None and first and second:
@@ -303,6 +310,41 @@ def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
     return binary_op("mod", a, b, modulo, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="floor")))
 
 
+@method
+def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
+    """Return the remainder of a / b rounded toward 0: it has the sign of a."""
+    if result_type(a, b) is bool_:
+        raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
+    return binary_op("fmod", a, b, remainder_of, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="trunc")))
+
+
+@method
+def hypot(a: Tensor, b: Tensor) -> Tensor:
+    """Return √(a² + b²), with broadcasting."""
+    check_tensors(a, b)
+    check_implemented("hypot", result_type(a, b))
+    return binary_op("hypot", a, b, math.hypot, (lambda g, a, y: g * (a / y), lambda g, b, y: g * (b / y)))
+
+
+@method
+def atan2(a: Tensor, b: Tensor) -> Tensor:
+    """Return the angle of the point (b, a), with broadcasting."""
+    check_tensors(a, b)
+    squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
+    rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
+    return binary_op("atan2", a, b, math.atan2, rules)
+
+
+@method
+def heaviside(x: Tensor, values: Tensor) -> Tensor:
+    """Return 0 for negative numbers, 1 for positive ones, and `values` for 0, with broadcasting."""
+    check_tensors(x, values)
+    if x.dtype is not values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    none = without_gradient("heaviside")
+    return binary_op("heaviside", x, values, lambda a, b: b if a == 0 else 0 if a < 0 or a != a else 1, (none, none))
+
+
 def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
     """Return the gradient of an operand of `maximum` or `minimum`: half of `g` where both operands are equal."""
     return where(smaller, 0.0, where(equal, g / 2, g))
@@ -332,6 +374,12 @@ def minimum(a: Tensor, b: Tensor) -> Tensor:
         smaller,
         (lambda g, a, b: gradient_of_extreme(g, a == b, a > b), lambda g, a, b: gradient_of_extreme(g, a == b, b > a)),
     )
+
+
+def check_implemented(name: str, kind: dtype) -> None:
+    """Raise torch's error if a function of floating-point numbers gets others."""
+    if kind.kind < FLOATING:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[kind]}'")
 
 
 def check_tensors(*operands: object) -> None:
@@ -573,7 +621,10 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 @method
 def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    return a + w * (b - a)
+    """Return a + w·(b − a), computed from the nearer one of a and b."""
+    if not isinstance(w, Tensor):
+        return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
+    return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
 
 
 def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:
@@ -595,8 +646,9 @@ def square(x: Tensor) -> Tensor:
 @method
 def round(x: Tensor, *, decimals: int = 0) -> Tensor:
     """Round to the nearest integer, ties to even; or to a number of decimals."""
-    if decimals and x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"round_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+    if x.dtype is bool_ or (decimals and x.dtype.kind < FLOATING):
+        name = "round_cpu" if decimals else "round_vml_cpu"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
         return (x * 10**decimals).round() / 10**decimals
     return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
@@ -719,6 +771,7 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     **{"subtract": sub, "multiply": mul, "divide": div, "true_divide": div, "clamp": clamp, "clip": clamp},
     **{
         "neg": neg,
+        "fmod": fmod,
         "round": round,
         "square": square,
         "logical_not": logical_not,

@@ -65,21 +65,40 @@ def of_reshape(names: Locals) -> str:
 
 
 def of_index(names: Locals) -> str:
-    """Return the name of the last step of an index."""
-    key = names["key"]
-    keys = key if isinstance(key, tuple) else (key,)
-    steps = [step for k in keys if (step := step_of_index(k, isinstance(key, tuple)))]
+    """Return the name of the last step of an index. A slice of a whole axis is none, if it is one part of several."""
+    key, shape = names["key"], names["x"].shape
+    if not isinstance(key, tuple):
+        return f"{step_of_index(key) or 'Alias'}Backward0"
+    steps, axis = [], 0
+    for i, part in enumerate(key):
+        if part is Ellipsis:
+            axis = len(shape) - sum(map(axes_of_index, key[i + 1 :]))
+        elif not isinstance(part, slice) or not is_whole(part, shape[axis]):
+            steps.append(step_of_index(part))
+        axis += axes_of_index(part)
     return f"{'Index' if 'Index' in steps else steps[-1] if steps else 'Alias'}Backward0"
 
 
-def step_of_index(key: Any, is_one_of_many: bool) -> str:
+def is_whole(part: slice, size: int) -> bool:
+    """Check whether torch takes a slice for one of the whole axis: a start from the end is none."""
+    return part.start in (None, 0) and (part.stop is None or part.stop >= size) and part.step in (None, 1)
+
+
+def axes_of_index(part: Any) -> int:
+    """Return the number of axes to which one part of an index applies."""
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return 0
+    return part.ndim if getattr(part, "ndim", 0) and str(part.dtype) == "torch.bool" else 1
+
+
+def step_of_index(key: Any) -> str:
     """Return the operation of one part of an index, or "" if it changes nothing."""
     if isinstance(key, bool) or key is None:
         return "Unsqueeze" if key is None else "Index"
     if key is Ellipsis:
         return ""
     if isinstance(key, slice):
-        return "" if is_one_of_many and key == slice(None) else "Slice"
+        return "Slice"
     return "Index" if isinstance(key, list) or getattr(key, "ndim", None) else "Select"
 
 
@@ -94,6 +113,38 @@ def of_attention(names: Locals) -> str:
     return known.get(names["q"].ndim, "UnsafeViewBackward0")
 
 
+def by_reduction(none: str) -> Callable[[Locals], str]:
+    """Return a rule for a loss that is a step of its own only if it is not reduced."""
+    known = {"mean": "MeanBackward0", "sum": "SumBackward0", "batchmean": "DivBackward0", "none": none}
+    return lambda names: known[names["reduction"]]
+
+
+def of_smooth_l1(names: Locals) -> str:
+    return "SmoothL1LossBackward0" if names["beta"] else by_reduction("AbsBackward0")(names)
+
+
+def of_cross_entropy(names: Locals) -> str:
+    """Return the name of the last step of a cross entropy, with classes or with their probabilities."""
+    if names["target"].is_floating_point():
+        return {"mean": "DivBackward1", "sum": "NegBackward0", "none": "NegBackward0"}[names["reduction"]]
+    if names["label_smoothing"]:
+        return "AddBackward0"
+    return f"NllLoss{'2D' if names['x'].ndim > 2 else ''}Backward0"
+
+
+def of_norm(names: Locals) -> str:
+    """Return the name of the last step of a norm: of vectors, or of matrices if its order `ord` is one of theirs."""
+    order, dim = names.get("ord"), names.get("dim")
+    of_matrices = names["x"].ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    if not of_matrices or order in (None, "fro"):
+        return "LinalgVectorNormBackward0"
+    return "SumBackward1" if order == "nuc" else "AmaxBackward0" if order > 0 else "AminBackward0"
+
+
+def of_convolution(names: Locals) -> str:
+    return "ConvolutionBackward0" if names["x"].ndim == names["weight"].ndim else "SqueezeBackward1"
+
+
 OPERATORS = {"truediv": "Div", "mod": "Remainder"}
 RULES: dict[str, Callable[[Locals], str]] = {
     **{name: by_dim(name.capitalize()) for name in ("sum", "mean", "prod", "median")},
@@ -105,12 +156,26 @@ RULES: dict[str, Callable[[Locals], str]] = {
     "round": lambda names: f"RoundBackward{1 if names['decimals'] else 0}",
     "diag": lambda names: "DiagonalBackward0_copy" if names["x"].ndim == 2 else "DiagEmbedBackward0",
     "apply": lambda names: camel_case(names["name"]),
-    "cross_entropy": lambda names: f"NllLoss{'2D' if names['x'].ndim > 2 else ''}Backward0",
-    "kl_div": lambda names: f"{'Div' if names['reduction'] == 'batchmean' else 'Mean'}Backward0",
+    **{"cross_entropy": of_cross_entropy, "smooth_l1_loss": of_smooth_l1, "l1_loss": by_reduction("AbsBackward0")},
+    "kl_div": lambda names: by_reduction(f"{'Mul' if names['log_target'] else 'Sub'}Backward0")(names),
+    **dict.fromkeys(("norm", "matrix_norm"), of_norm),
+    **dict.fromkeys(("conv1d", "conv2d"), of_convolution),
+    "corrcoef": lambda names: "ClampBackward1" if names["x"].ndim == 2 else "DivBackward0",
+    "interpolate": lambda names: f"UpsampleNearest{names['x'].ndim - 2}DBackward0",
     "scatter": lambda names: f"ScatterBackward{0 if hasattr(names['src'], 'ndim') else 1}",
 }
 OTHERS = {  # torch's names for functions of other names
-    **dict.fromkeys(("norm", "vector_norm"), "LinalgVectorNormBackward0"),
+    "vector_norm": "LinalgVectorNormBackward0",
+    **{name: f"Linalg{name.capitalize()}Backward0" for name in ("det", "qr", "pinv")},
+    **{name: f"Linalg{name.capitalize()}ExBackward0" for name in ("inv", "solve", "cholesky")},
+    **dict.fromkeys(("svd", "svdvals"), "LinalgSvdBackward0"),
+    **dict.fromkeys(("eigh", "eigvalsh"), "LinalgEighBackward0"),
+    **dict.fromkeys(("avg_pool1d", "max_pool1d"), "SqueezeBackward1"),
+    **{"avg_pool2d": "AvgPool2DBackward0", "max_pool2d": "MaxPool2DWithIndicesBackward0"},
+    **{"relu6": "HardtanhBackward0", "selu": "EluBackward0", "softsign": "DivBackward0"},
+    **{"prelu": "PreluKernelBackward0", "logsigmoid": "LogSigmoidBackward0"},
+    **{"rms_norm": "MulBackward0", "batch_norm": "NativeBatchNormBackward0", "group_norm": "NativeGroupNormBackward0"},
+    **{"cov": "SqueezeBackward0", "quantile": "SqueezeBackward4", "cartesian_prod": "StackBackward0"},
     **dict.fromkeys(("to", "type_"), "ToCopyBackward0"),
     **dict.fromkeys(("T", "movedim", "moveaxis"), "PermuteBackward0"),
     **dict.fromkeys(("mT", "swapaxes", "swapdims"), "TransposeBackward0"),
@@ -125,8 +190,7 @@ OTHERS = {  # torch's names for functions of other names
     "contiguous": "CloneBackward0",
     "copy_": "CopyBackwards",
     "cosine_similarity": "SumBackward1",
-    "floor_divide": "NotImplemented",
-    "l1_loss": "MeanBackward0",
+    **dict.fromkeys(("floor_divide", "heaviside"), "NotImplemented"),
     "layer_norm": "NativeLayerNormBackward0",
     "log1p": "Log1PBackward0",
     "chunk": "SplitBackward0",

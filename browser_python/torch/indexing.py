@@ -449,7 +449,7 @@ def nonzero(x: Tensor, *, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]
         return nonzero(x.unsqueeze(0), as_tuple=True)
     if as_tuple:
         return tuple(tensor_of([r[d] for r in rows], (len(rows),), int64) for d in range(x.ndim))
-    return tensor_of([i for r in rows for i in r], (len(rows), x.ndim), int64)
+    return tensor_of([r[d] for d in range(x.ndim) for r in rows], (x.ndim, len(rows)), int64).T  # torch's layout
 
 
 @method

@@ -25,6 +25,7 @@ from .tensors import (
     numbers_as,
     record_in_base,
 )
+from .views import squeeze, t, transpose, unsqueeze
 
 
 @method
@@ -57,6 +58,7 @@ def _write(x: Tensor, value: Tensor) -> Tensor:
 def copy_(x: Tensor, other: Tensor | float, non_blocking: bool = False) -> Tensor:
     """Write the numbers of `other`, converted to the dtype of `x` and broadcast to its shape, into `x`."""
     other = as_tensor_of(other, x.dtype)
+    check_leaf(x)
     if other is x:
         return x
     check_overlap(x, other)
@@ -226,6 +228,33 @@ def addr(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) 
     return x * beta + outer(a, b) * alpha
 
 
+def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the in-place version of a function that returns a view: the tensor itself becomes this view."""
+
+    def name_of_step(dim: Any = None, *_: Any) -> str:
+        """Return torch's name for the step in the graph: those of `squeeze_` with and without axes come last."""
+        number = 1 if function is not squeeze else 3 if dim is None else 4 if isinstance(dim, int) else 5
+        return f"{function.__name__.capitalize()}Backward{number}"
+
+    def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_leaf(x)
+        y = function(x, *args, **kwargs)
+        x.shape, x._strides, x._offset = y.shape, y._strides, y._offset
+        x._node, x._needs_grad = y._node, y._needs_grad
+        if x._base is not None:
+            x._base, x._base_node = y._base, y._base_node
+        x._writes[0] += 1
+        x._changed_axes = True
+        if x._node is not None:
+            x._node._name = name_of_step(*args, *kwargs.values())
+        return x
+
+    return write
+
+
+for _f in (unsqueeze, squeeze, t, transpose):
+    setattr(Tensor, f"{_f.__name__}_", in_place_view(_f))
+Tensor.swapaxes_ = Tensor.swapdims_ = Tensor.transpose_  # type: ignore[attr-defined]
 IN_PLACE: dict[str, Callable[..., Tensor]] = {"tril": tril, "triu": triu, "masked_fill": masked_fill, "addr": addr}
 for _name, _f in IN_PLACE.items():
     setattr(Tensor, f"{_name}_", in_place(_f))

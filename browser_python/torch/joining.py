@@ -13,6 +13,7 @@ from .gradients import record_step
 from .indexing import gather_flat
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
 from .tensors import Tensor, accept_numpy_names, method, numbers_as, places_in, tensor_of, view_of
+from .views import meshgrid
 
 
 def list_of_tensors(function: str, tensors: Iterable[Tensor]) -> list[Tensor]:
@@ -270,6 +271,29 @@ def block_diag(*ts: Tensor) -> Tensor:
         out[i : i + t.shape[0], j : j + t.shape[1]] = t
         i, j = i + t.shape[0], j + t.shape[1]
     return out
+
+
+def cartesian_prod(*ts: Tensor) -> Tensor:
+    """Return all combinations of one number of each vector, as rows."""
+    for t in ts:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+    return ts[0] if len(ts) == 1 else stack([t.flatten() for t in meshgrid(*ts)], 1)
+
+
+@method
+def rot90(x: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turn the plane of two axes by k right angles, from the first axis toward the second."""
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if x.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {x.ndim}")
+    first, second = axes_of(list(dims), x.ndim)
+    if k % 4 == 0:
+        return x.clone()
+    if k % 4 == 2:
+        return flip(x, [first, second])
+    return flip(x, second if k % 4 == 1 else first).transpose(first, second)
 
 
 def triangle(name: str, x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from operator import mul
-from typing import Any
+from typing import Any, NoReturn
 
 from .creation import eye, tensor
 from .dtypes import FLOATING, TYPE_NAMES, dtype, finfo, float64
 from .gradients import record_step
-from .missing import missing_getattr, refuse
+from .missing import missing_getattr, refuse, refuse_set
+from .reductions import NamedResults, named_results
 from .reductions import norm as norm_of
 from .shapes import Axes, axes_of
 from .tensors import Tensor, without_gradient
@@ -28,6 +30,9 @@ def norm(
         )
     if ord == "fro":
         return norm_of(x, 2, dim, keepdim, dtype=dtype)
+    if ord in (2, "nuc") and x.ndim == 2 and not keepdim:
+        values = svdvals(x if dtype is None else x.to(dtype))
+        return values.amax() if ord == 2 else values.sum()
     if ord not in (1, -1, math.inf, -math.inf):
         refuse(f"the matrix norm with `ord={ord!r}`")
     summed, other = axes if abs(ord) == 1 else reversed(axes)
@@ -86,6 +91,182 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 def inv(a: Tensor) -> Tensor:
     check_matrix("inv", a)
     return solve(a, eye(a.shape[-1], dtype=a.dtype)).mT.contiguous().mT  # torch stores it column by column
+
+
+def det(a: Tensor) -> Tensor:
+    """Return the determinant of a square matrix."""
+    check_matrix("det", a)
+    rows, value = a.double().tolist(), 1.0
+    for i in range(len(rows)):  # elimination with partial pivoting
+        p = max(range(i, len(rows)), key=lambda r: abs(rows[r][i]))
+        if p != i:
+            rows[i], rows[p], value = rows[p], rows[i], -value
+        value *= rows[i][i]
+        if value == 0:
+            break
+        for r in range(i + 1, len(rows)):
+            f = rows[r][i] / rows[i][i]
+            rows[r] = [x - f * y for x, y in zip(rows[r], rows[i], strict=True)]
+    out = tensor(value, dtype=a.dtype)
+
+    def back(g: Tensor) -> list[Tensor]:
+        if value == 0:
+            refuse("the gradient of `linalg.det` of a singular matrix")
+        return [g * out.detach() * inv(a.detach()).mT]
+
+    return record_step(out, [a], back)
+
+
+def cholesky(a: Tensor, *, upper: bool = False) -> Tensor:
+    """Return the lower triangular matrix L with L Lᵀ = a, or with `upper` its transpose."""
+    check_matrix("cholesky", a)
+    rows = a.double().tolist()
+    found = [[0.0] * len(rows) for _ in rows]
+    for i, row in enumerate(rows):
+        for j in range(i + 1):
+            rest = row[j] - sum(map(mul, found[i][:j], found[j][:j]))
+            if i == j and not rest > 0:
+                raise _LinAlgError(
+                    "linalg.cholesky: The factorization could not be completed because the input is not "
+                    f"positive-definite (the leading minor of order {i + 1} is not positive-definite)."
+                )
+            found[i][j] = math.sqrt(rest) if i == j else rest / found[j][j]
+    lower = tensor(found, dtype=a.dtype)
+    return record_step(lower.mT if upper else lower, [a], without_gradient("linalg.cholesky"))
+
+
+class _LinAlgError(RuntimeError):
+    """The error for a matrix to which a factorization does not apply."""
+
+
+class Factors(NamedResults):
+    """The result of a factorization, of which the page has only some parts: the signs of the others are arbitrary."""
+
+    part: str
+
+    def __iter__(self) -> NoReturn:
+        self.refuse()
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self.refuse(key)
+
+    __repr__ = __len__ = __iter__
+
+    def __getattr__(self, name: str) -> Tensor:
+        return next(tuple.__iter__(self)) if name == self.part else self.refuse()
+
+    def refuse(self, *_: Any) -> NoReturn:
+        refuse(f"the result of `linalg.{self.kind}`, but for its `{self.part}`,")
+
+
+def factors(kind: str, part: str, values: Tensor) -> Factors:
+    found = Factors([values])
+    found.kind, found.part = kind, part
+    return found
+
+
+def svdvals(a: Tensor) -> Tensor:
+    """Return the singular values of a matrix, the largest first."""
+    check_matrix("svd", a, square=False)
+    values = sorted(singular_values(a), reverse=True)
+    return record_step(tensor(values, dtype=a.dtype), [a], without_gradient("linalg.svdvals"))
+
+
+def svd(a: Tensor, full_matrices: bool = True) -> Factors:
+    """Return the singular value decomposition of a matrix, of which the page only has the values, `S`."""
+    return factors("svd", "S", svdvals(a))
+
+
+def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
+    """Return the eigenvalues of a symmetric matrix, the smallest first, by Jacobi's rotations.
+
+    Only the lower triangle of the matrix counts, or with `UPLO="U"` the upper one.
+    """
+    check_matrix("eigh", a)
+    half = a.double().tril() if UPLO == "L" else a.double().mT.tril()
+    rows, turned = (half + half.tril(-1).mT).tolist(), True
+    n = len(rows)
+    while turned:
+        turned = False
+        for i in range(n):
+            for j in range(i):
+                if abs(rows[i][j]) > 1e-15 * math.hypot(rows[i][i], rows[j][j]):
+                    turned = True
+                    rotate(rows, j, i)
+    values = sorted(rows[i][i] for i in range(n))
+    return record_step(tensor(values, dtype=a.dtype), [a], without_gradient("linalg.eigvalsh"))
+
+
+def rotate(rows: list[list[float]], i: int, j: int) -> None:
+    """Turn the axes i and j of a symmetric matrix so that its number at (i, j) becomes 0."""
+    slope = (rows[j][j] - rows[i][i]) / (2 * rows[i][j])
+    t = math.copysign(1, slope) / (abs(slope) + math.hypot(1, slope))
+    c = 1 / math.hypot(1, t)
+    s = t * c
+    rows[i], rows[j] = (
+        [c * x - s * y for x, y in zip(rows[i], rows[j], strict=True)],
+        [s * x + c * y for x, y in zip(rows[i], rows[j], strict=True)],
+    )
+    for row in rows:
+        row[i], row[j] = c * row[i] - s * row[j], s * row[i] + c * row[j]
+
+
+def eigh(a: Tensor, UPLO: str = "L") -> Factors:
+    """Return the eigendecomposition of a symmetric matrix, of which the page only has the `eigenvalues`."""
+    return factors("eigh", "eigenvalues", eigvalsh(a, UPLO))
+
+
+def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
+    """Return an orthogonal matrix Q and an upper triangular one R with Q R = a, by Householder's reflections.
+
+    The signs are those of LAPACK, which torch calls.
+    """
+    check_matrix("qr", a, square=False)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    m, n = a.shape
+    r, q = a.double(), eye(m, dtype=float64)
+    for i in range(min(m - 1, n)):
+        v = r[i:, i].clone()
+        if not v[1:].any():
+            refuse("`linalg.qr` of a matrix with a column of zeros below the diagonal")  # LAPACK's zeros have signs
+        v[0] += math.copysign(float(v.norm()), float(v[0]))
+        turn = eye(m, dtype=float64)
+        turn[i:, i:] -= 2 * v[:, None] * v / (v @ v)
+        r, q = turn @ r, q @ turn
+    rows = m if mode == "complete" else min(m, n)
+    both = [q[:, :rows] if mode != "r" else q.new_zeros(0), r[:rows].triu()]
+    found = [record_step(part.to(a.dtype), [a], without_gradient("linalg.qr")) for part in both]
+    return named_results("linalg_qr", *found, names=("Q", "R"))
+
+
+def pinv(a: Tensor, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
+    """Return the pseudoinverse of a matrix of full rank: (aᵀa)⁻¹aᵀ, or aᵀ(aaᵀ)⁻¹ for more columns than rows."""
+    refuse_set("pinv", atol=atol, rtol=rtol)
+    check_matrix("pinv", a, square=False)
+    if not a.numel():
+        return a.new_zeros(a.shape[::-1])
+    if int(matrix_rank(a)) < min(a.shape):
+        refuse("`linalg.pinv` of a matrix without full rank")
+    b = a.detach().double()
+    found = solve(b.mT @ b, b.mT) if b.shape[0] >= b.shape[1] else solve(b @ b.mT, b).mT
+    return record_step(found.to(a.dtype).contiguous(), [a], without_gradient("linalg.pinv"))
+
+
+def matrix_norm(
+    x: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: dtype | None = None,
+) -> Tensor:
+    """Return the norm `ord` of the matrices in two axes."""
+    if x.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    return norm(x, ord, list(dim), keepdim, dtype=dtype)
 
 
 def singular_values(a: Tensor) -> list[float]:

@@ -202,6 +202,18 @@ def modulo(a: float, b: float) -> float:
     return nan if b == 0 else a % b
 
 
+def remainder_of(a: float, b: float) -> float:
+    """Return the remainder of a / b rounded toward 0, or nan if b is 0 or a is infinite."""
+    check_divisor(a, b)
+    if isinstance(a, int) and isinstance(b, int):
+        return a - b * int(trunc_quotient(a, b))
+    return nan if b == 0 or a in (inf, -inf) else math.fmod(a, b)
+
+
+def inverse_tanh(x: float) -> float:
+    return math.atanh(x) if -1 < x < 1 else x * inf if x in (1, -1) else nan
+
+
 def larger(a: float, b: float) -> float:
     return a if a != a or a > b else b
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
-from .creation import tensor
-from .dtypes import FLOATING, TYPE_NAMES, float32, float64, int32, int64
+from .creation import as_tensor, tensor
+from .dtypes import FLOATING, TYPE_NAMES, bool_, float32, float64, int32, int64
 from .gradients import record_step
 from .indexing import gather
 from .missing import refuse, refuse_set
@@ -49,6 +50,83 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
         raise RuntimeError("selected index k out of range")
     values, at = sort(x, d, largest)
     return named_results("topk", values.narrow(d, 0, k).clone(), at.narrow(d, 0, k).clone())
+
+
+@method
+def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedResults:
+    """Return the k-th smallest number along an axis, and its index. Of equal numbers, it is the one that torch finds."""
+    d = axis_of(dim, x.ndim)
+    if not 1 <= k <= (x.shape[d] if x.ndim else 1):
+        raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(d))
+
+    def place(row: Numbers) -> list[int]:
+        return [place_of_rank(row, k - 1)] * len(row)
+
+    at = along_axis(place, d, x, dtype=int64)
+    at = at.narrow(d, 0, 1) if x.ndim else at
+    values = gather(x, d, at) if x.ndim else x.clone()
+    return named_results("kthvalue", *((values, at) if keepdim or not x.ndim else (values.squeeze(d), at.squeeze(d))))
+
+
+def place_of_rank(row: Numbers, k: int) -> int:
+    """Return the index of the number of rank k, by the quickselect of torch (Hoare, 1961), as equal ones are alike."""
+    keys, at = [(v != v, v) for v in row], list(range(len(row)))
+
+    def exchange(i: int, j: int) -> None:
+        keys[i], keys[j], at[i], at[j] = keys[j], keys[i], at[j], at[i]
+
+    low, high = 0, len(keys) - 1
+    while high > low + 1:
+        exchange(low + (high - low) // 2, low + 1)  # the pivot is the median of three numbers, and goes to `low`
+        for i, j in ((low + 1, high), (low, high), (low + 1, low)):
+            if keys[i] > keys[j]:
+                exchange(i, j)
+        i, j, pivot = low + 1, high, keys[low]
+        while True:
+            i, j = i + 1, j - 1
+            while pivot > keys[i]:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if j < i:
+                break
+            exchange(i, j)
+        exchange(low, j)
+        low, high = i if j <= k else low, j - 1 if j >= k else high
+    if high == low + 1 and keys[low] > keys[high]:
+        exchange(low, high)
+    return at[k]
+
+
+def running_extreme(name: str, better: Callable[[float, float], bool]) -> Callable[[Tensor, int], NamedResults]:
+    """Return a function for the best number so far along an axis, and add it to `Tensor` as a method."""
+
+    def places(row: Numbers) -> list[int]:
+        found, best = [], 0
+        for i, v in enumerate(row):
+            if v != v or (row[best] == row[best] and better(v, row[best])):
+                best = i
+            found.append(best)
+        return found
+
+    def run(x: Tensor, dim: int) -> NamedResults:
+        at = along_axis(places, dim, x, dtype=int64)
+        return named_results(name, gather(x, axis_of(dim, x.ndim), at) if x.ndim else x.clone(), at)
+
+    run.__name__, run.__code__ = name, run.__code__.replace(co_name=name)  # the name of its step in the graph
+    setattr(Tensor, name, run)
+    return run
+
+
+cummax, cummin = running_extreme("cummax", operator.ge), running_extreme("cummin", operator.le)
+
+
+def isin(
+    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Return for each number whether it is one of the others; with `invert`, whether it is not."""
+    given, others = as_tensor(elements), set(as_tensor(test_elements)._numbers())
+    return tensor_of([(v in others) != invert for v in given._numbers()], given.shape, bool_)
 
 
 @method
@@ -111,5 +189,14 @@ def searchsorted(
     numbers, kind = a.tolist(), int32 if out_int32 else int64
     place = bisect_right if right or side == "right" else bisect_left
     if isinstance(v, Tensor):
-        return tensor_of([place(numbers, u) for u in v._numbers()], v.shape, kind)
+        return tensor_of([place(numbers, u) if u == u else len(numbers) for u in v._numbers()], v.shape, kind)
     return tensor(place(numbers, v), dtype=kind)
+
+
+def bucketize(v: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    """Return the number of the boundaries below each number; with `right`, of those that are not above it."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(
+            f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})",
+        )
+    return searchsorted(boundaries, v, out_int32=out_int32, right=right)

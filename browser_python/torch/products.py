@@ -260,7 +260,7 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
                 raise RuntimeError(
                     f"einsum(): subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[c]}"
                 )
-            sizes[c] = max(sizes.get(c, 1), n)
+            sizes[c] = n if n != 1 else sizes.get(c, 1)
     for c in right:
         if c not in sizes:
             raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")

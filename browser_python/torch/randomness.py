@@ -18,10 +18,24 @@ from typing import Any
 
 from .arithmetic import kernel_for
 from .creation import placed
-from .dtypes import CPU, FLOATING, TYPE_NAMES, Device, State, check_device, device, dtype, float64, int64, uint8
+from .dtypes import (
+    CPU,
+    FLOATING,
+    TYPE_NAMES,
+    Device,
+    State,
+    check_device,
+    device,
+    dtype,
+    float32,
+    float64,
+    int64,
+    uint8,
+)
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import KERNELS, address_of
+from .missing import refuse
 from .numbers import Numbers, quotient, to_array
 from .shapes import common_shape, layout_order, product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
@@ -93,6 +107,8 @@ class Generator:
         """Draw n normal numbers by Box and Muller (1958): for n < 16 one pair at a time, else in blocks of 16."""
         if n < 16:
             return [self.one_normal() for _ in range(n)]
+        if kind.itemsize == 2:
+            refuse(f"drawing 16 or more normal numbers of the dtype `{kind}`")  # torch pairs these otherwise
         drawn = self.uniform(n, kind)
         numbers = drawn if isinstance(drawn, array) else to_array(drawn, kind)
         box_muller(numbers, 0, n - n % 16, kind)
@@ -319,8 +335,12 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
 def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Draw each number, 1 with the probability p, from 53 bits. torch's differ where it uses Intel's MKL."""
     check_probabilities([p])
-    draws = (generator or default_generator).uniform(x.numel(), float64)
-    return x._write(tensor_of([1 if u < p else 0 for u in draws], x.shape, x.dtype))
+    g = generator or default_generator
+
+    def draw(x: Tensor) -> Tensor:
+        return tensor_of([1 if u < p else 0 for u in g.uniform(x.numel(), float64)], x.shape, x.dtype)
+
+    return x._write(laid_out(draw, [x]))
 
 
 def check_probabilities(numbers: Numbers) -> None:
@@ -393,7 +413,7 @@ def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Genera
     """Write uniform numbers between `from_` and `to` into `x`."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    draws = rand_like(x, generator=generator)
+    draws = rand_like(x, dtype=float64 if x.dtype is float64 else float32, generator=generator)
     ends = tensor_of([from_, to], (2,), x.dtype)
     width = ends[1] - ends[0]
     return x._write(draws.double() * width.item() + ends[0].item())  # in float64: torch rounds only after the sum
@@ -401,6 +421,8 @@ def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Genera
 
 @method
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Write exponential numbers with the mean 1 / lambd into `x`."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return x._write(tensor_of((generator or default_generator).exponential(x.numel()), x.shape, x.dtype) / lambd)
+    g = generator or default_generator
+    return x._write(laid_out(lambda x: tensor_of(g.exponential(x.numel()), x.shape, x.dtype), [x]) / lambd)

@@ -20,7 +20,7 @@ from .kernels import Kernel, address_of
 from .missing import refuse
 from .numbers import Numbers, exp_of, map_numbers, power, quotient, sqrt_of
 from .shapes import Axes, axes_of, axis_of, check_flag, product
-from .tensors import Rule, Tensor, method, record_rules, tensor_of, without_gradient
+from .tensors import Rule, Tensor, method, record_rules, tensor_of
 from .views import diagonal, permuted_view
 
 OfRow = Callable[[Numbers], float]
@@ -162,6 +162,14 @@ def var_mean(
     )
 
 
+def std_mean(
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the standard deviation and the mean."""
+    deviation, average = var_mean(x, dim, unbiased, keepdim, correction=correction)
+    return root(deviation, 2), average
+
+
 @method
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the product over an axis, or of all numbers."""
@@ -244,10 +252,17 @@ def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
     return extreme(x, dim, keepdim, min_of_row, "amin")
 
 
+@method
+def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> NamedResults:
+    """Return the smallest and the largest number along an axis, or of all numbers."""
+    names = ("min", "max")
+    return named_results("aminmax", amin(x, dim, keepdim), amax(x, dim, keepdim), names=names)
+
+
 class NamedResults(tuple[Tensor, ...]):
     """The result of `max`, `sort` and similar functions: a named tuple of values and indices."""
 
-    names = ("values", "indices")
+    names: tuple[str, ...] = ("values", "indices")
     kind: str
 
     def __getattr__(self, name: str) -> Tensor:
@@ -264,18 +279,18 @@ class NamedResults(tuple[Tensor, ...]):
         )
 
 
-def named_results(kind: str, *values: Tensor) -> NamedResults:
+def named_results(kind: str, *values: Tensor, names: tuple[str, ...] = NamedResults.names) -> NamedResults:
     got = NamedResults(values)
-    got.kind = kind
+    got.kind, got.names = kind, names
     return got
 
 
 def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Tensor:
     """Return the index of the first largest or smallest number along an axis, or of the first nan."""
     name = "argmax" if f is max_of_row else "argmin"
-    check_not_empty(x, None if dim is None else axis_of(dim, x.ndim), name)
     if x.dtype is bool_:
         raise RuntimeError(f"{name}(): does not support bool input")
+    check_not_empty(x, None if dim is None else axis_of(dim, x.ndim), name)
 
     def at(v: Numbers) -> int:
         best = f(v)
@@ -336,9 +351,12 @@ def place_of_median(v: Numbers) -> int:
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     """Return the median, the lower one of two; along an axis with its index. nan if the row contains nan."""
     if dim is None:
-        return reduce_rows(
-            "", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, without_gradient("median")
-        )
+
+        def rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
+            at: Any = x.isnan() if y.isnan().any() else x == y
+            return g * at / at.sum()
+
+        return reduce_rows("", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, rule)
     at = reduce_rows("", x, dim, True, place_of_median, int64)
     values = gather(x, dim, at)
     return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))

@@ -81,6 +81,7 @@ class Tensor:
         _leaf: the `Node` that accumulates the gradient of a leaf, or None
         _base: for a view, its base tensor and a function that computes the view from the base
         _base_node: for a view, the node of its base when the view's own node was made
+        _changed_axes: whether an in-place operation has changed its shape or the order of its axes
     """
 
     _data: Any
@@ -94,6 +95,7 @@ class Tensor:
     _base: Any = None
     _base_node: Any = None
     _needs_grad: bool = False
+    _changed_axes: bool = False
     grad: Any = None
     if TYPE_CHECKING:  # `method` adds these
         __add__: Any
@@ -466,6 +468,8 @@ def step_of_view(t: Tensor, how: Callable[[Any], Tensor]) -> Node:
 def follow_base(v: Tensor) -> None:
     """Give a view the gradient history of its base, which an in-place operation has changed."""
     base, how = v._base
+    if base._changed_axes:  # `how` may describe its shape from before
+        refuse("the gradient of a view of a tensor whose axes were changed in place")
     v._base_node = base._node
     v._node, v._needs_grad = (step_of_view(base, how), True) if base.requires_grad else (None, False)
 

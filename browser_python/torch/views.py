@@ -93,9 +93,9 @@ def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
 @method
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two axes exchanged."""
+    a, b = axis_of(dim0, x.ndim), axis_of(dim1, x.ndim)
     if not x.ndim:
         return x
-    a, b = axis_of(dim0, x.ndim), axis_of(dim1, x.ndim)
     order = list(range(x.ndim))
     order[a], order[b] = b, a
     return x._as_view(lambda t: permuted_view(t, order))
@@ -105,7 +105,7 @@ def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
 def t(x: Tensor) -> Tensor:
     if x.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {x.ndim}D")
-    return x.transpose(0, x.ndim - 1)
+    return x.transpose(0, max(0, x.ndim - 1))
 
 
 @attribute
@@ -165,9 +165,9 @@ def reshape_as(x: Tensor, other: Tensor) -> Tensor:
 @method
 def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the axes from `start_dim` to `end_dim` into one."""
+    a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
     if not x.ndim:
         return x.reshape(1)
-    a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
     if a > b:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if a == b:

@@ -152,7 +152,7 @@ def run_on_page(python: Interpreter, text: str) -> Outcome:
 CUT = "\n… Cut here"
 ADDRESS = re.compile(r" object at 0x[0-9a-f]+")
 BAD = ("different", "unclear")
-ROUNDING = {"bfloat16": 1e-2, "float16": 1e-3}  # of sums of these dtypes; of others, 1e-6
+ROUNDING = {"bfloat16": 1e-2, "float16": 1e-3}  # of sums of these dtypes; of others, 5e-6
 NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?|-?\d+(?:e[+-]?\d+)?")
 REFUSED = re.compile(r"is not in the page's|is not on this page|not in the page|open this notebook in|No module named")
 
@@ -162,7 +162,7 @@ def near(a: str, b: str) -> bool:
     if re.sub(r"\s", "", NUMBER.sub("#", a)) != re.sub(r"\s", "", NUMBER.sub("#", b)):
         return False
     largest = max([1.0, *(abs(float(n)) for n in NUMBER.findall(a) if "." in n)])
-    rounding = next((error for kind, error in ROUNDING.items() if kind in a), 1e-6) * largest
+    rounding = next((error for kind, error in ROUNDING.items() if kind in a), 5e-6) * largest
     return all(near_number(x, y, rounding) for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True))
 
 

@@ -242,6 +242,167 @@ x.remainder(2)
 x.ceil()
 x.trunc()
 x.tile(2)
+torch.fmod(x, 2)
+torch.hypot(x, y)
+torch.atan2(x, y)
+x.asin()
+x.asinh()
+(x + 3).acosh()
+x.atanh()
+x.erfc()
+torch.rot90(x)
+torch.rot90(x, 2)
+torch.cartesian_prod(v, v)
+(x * 1).unsqueeze_(0)
+(x * 1).squeeze_()
+(x * 1).t_()
+(x * 1).transpose_(0, 1)
+torch.std_mean(x)[0]
+torch.std_mean(x)[1]
+torch.var_mean(x)[1]
+x.aminmax()[0]
+x.aminmax(dim=0)[1]
+x.median(0)[0]
+x.kthvalue(1)[0]
+x.cummax(0)[0]
+x.cummin(0)[0]
+x.quantile(0.5)
+x.quantile(0.5, 0)
+x.quantile(torch.tensor([0.5, 0.2]), 1)
+x.quantile(torch.tensor([0.5, 0.2]), 1, True)
+x.quantile(0.5, 1, True)
+torch.quantile(x, 0.5, interpolation="nearest")
+torch.cov(x)
+torch.cov(x[0])
+torch.corrcoef(x)
+torch.corrcoef(x[0])
+torch.linalg.det(x[:, :2])
+torch.linalg.svdvals(x)
+torch.linalg.svd(x).S
+torch.linalg.eigvalsh(x @ x.T)
+torch.linalg.eigh(x @ x.T).eigenvalues
+torch.linalg.qr(x).R
+torch.linalg.qr(x).Q
+torch.pinverse(x)
+torch.linalg.pinv(x)
+torch.linalg.matrix_norm(x)
+torch.linalg.matrix_norm(x, 1)
+torch.linalg.matrix_norm(x, 2)
+torch.linalg.matrix_norm(x, "nuc")
+torch.linalg.cholesky(x @ x.T + torch.eye(2))
+torch.linalg.inv(x[:, :2])
+torch.linalg.solve(x[:, :2], x[:, 0])
+F.softplus(x)
+F.logsigmoid(x)
+F.hardtanh(x)
+F.relu6(x)
+F.selu(x)
+F.mish(x)
+F.softsign(x)
+F.softmin(x, -1)
+F.prelu(x, v[:1])
+F.glu(c)
+F.rms_norm(x, (3,))
+F.rms_norm(x, (3,), v)
+F.batch_norm(a, None, None, training=True)
+F.l1_loss(x, y)
+F.l1_loss(x, y, reduction="sum")
+F.l1_loss(x, y, reduction="none")
+F.mse_loss(x, y, reduction="none")
+F.mse_loss(x, y, reduction="sum")
+F.smooth_l1_loss(x, y)
+F.smooth_l1_loss(x, y, reduction="none")
+F.smooth_l1_loss(x, y, beta=0.0)
+F.huber_loss(x, y)
+F.huber_loss(x, y, reduction="sum")
+F.binary_cross_entropy(x.sigmoid(), y.sigmoid().detach())
+F.binary_cross_entropy(x.sigmoid(), y.sigmoid().detach(), reduction="none")
+F.binary_cross_entropy_with_logits(x, y.sigmoid().detach())
+F.binary_cross_entropy_with_logits(x, y.sigmoid().detach(), reduction="sum")
+F.binary_cross_entropy_with_logits(x, y.sigmoid().detach(), pos_weight=v.detach())
+F.kl_div(F.log_softmax(x, -1), y.softmax(-1).detach())
+F.kl_div(F.log_softmax(x, -1), y.softmax(-1).detach(), reduction="batchmean")
+F.kl_div(F.log_softmax(x, -1), y.softmax(-1).detach(), reduction="sum")
+F.kl_div(F.log_softmax(x, -1), y.softmax(-1).detach(), reduction="none")
+F.nll_loss(F.log_softmax(x, -1), torch.tensor([0, 1]), reduction="none")
+F.cross_entropy(x, torch.tensor([0, 1]), reduction="none")
+F.cross_entropy(x, y.softmax(-1).detach())
+F.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=0.1)
+F.avg_pool1d(a, 2)
+F.avg_pool1d(x, 2)
+F.max_pool1d(a, 2)
+F.max_pool1d(x, 2)
+F.avg_pool2d(a, 2)
+F.avg_pool2d(a[None], 2)
+F.max_pool2d(a, 2)
+F.max_pool2d(a[None], 2)
+F.conv2d(a[None], torch.ones(1, 2, 2, 2))
+F.conv2d(a, torch.ones(1, 2, 2, 2))
+F.interpolate(a, scale_factor=2)
+F.interpolate(a[None], scale_factor=2)
+F.interpolate(a[None, None], scale_factor=2)
+nn.SiLU()(x)
+nn.Tanh()(x)
+nn.Sigmoid()(x)
+nn.Softplus()(x)
+nn.LeakyReLU()(x)
+nn.ELU()(x)
+nn.ReLU6()(x)
+nn.LogSoftmax(-1)(x)
+nn.RMSNorm(3)(x)
+nn.RMSNorm(3, elementwise_affine=False)(x)
+nn.BatchNorm1d(3)(x)
+nn.PReLU()(x)
+nn.Conv2d(2, 2, 2)(a[None])
+nn.AvgPool1d(2)(a)
+nn.MaxPool1d(2)(a)
+nn.Flatten()(a)
+nn.Unflatten(1, (3, 1))(x)
+nn.MSELoss()(x, y)
+nn.L1Loss()(x, y)
+nn.BCEWithLogitsLoss()(x, y.sigmoid().detach())
+nn.BCELoss()(x.sigmoid(), y.sigmoid().detach())
+nn.HuberLoss()(x, y)
+nn.SmoothL1Loss()(x, y)
+nn.KLDivLoss(reduction="batchmean")(F.log_softmax(x, -1), y.softmax(-1).detach())
+nn.NLLLoss()(F.log_softmax(x, -1), torch.tensor([0, 1]))
+nn.CosineSimilarity()(x, y)
+nn.TransformerEncoderLayer(4, 2, 8, 0.0)(c)
+nn.TransformerEncoderLayer(4, 2, 8, 0.0, norm_first=True)(c)
+nn.Identity()(x * 2)
+F.cross_entropy(x, y.softmax(-1).detach(), reduction="sum")
+F.cross_entropy(x, y.softmax(-1).detach(), reduction="none")
+(x * 1)[None].squeeze_(0)
+(x * 1)[None].squeeze_((0,))
+F.conv1d(a, torch.ones(1, 4, 2))
+F.conv1d(a[0], torch.ones(1, 4, 2))
+torch.linalg.norm(x, 1)
+torch.linalg.norm(x, 1, dim=0)
+torch.linalg.norm(v, 1)
+nn.GroupNorm(2, 4)(a)
+nn.BatchNorm1d(4)(a)
+nn.Conv1d(4, 2, 2)(a)
+nn.BatchNorm1d(4)(a[:, :, 0])
+F.kl_div(F.log_softmax(x, -1), y.log_softmax(-1).detach(), reduction="none", log_target=True)
+x[:2]
+x[0:5]
+x[:, :3]
+x[:, 0:]
+x[:2, :3]
+x[:, :1]
+x[0:2, ...]
+x[..., :3]
+x[:2, 0]
+x[None, :2]
+x[:2, None]
+x[-2:]
+x[:, -3:]
+x[::2]
+a[..., :4, :]
+a[..., None, :3]
+a[x.new_ones(2, 4).bool(), :3]
+a[:, torch.tensor([1]), :3]
+x[True]
 """.strip().splitlines()
 
 

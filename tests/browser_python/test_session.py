@@ -202,8 +202,8 @@ def test_modules_inside_each_other_and_recursion_that_ends_work(shared: Interpre
 
 
 def test_an_error_without_a_line_of_a_cell_is_shown(shared: Interpreter):
-    assert "AttributeError" in printed(shared, "from torch.nn import TransformerEncoder") or "ImportError" in printed(
-        shared, "from torch.nn import TransformerEncoder"
+    assert "AttributeError" in printed(shared, "from torch.nn import LSTM") or "ImportError" in printed(
+        shared, "from torch.nn import LSTM"
     )
     assert printed(shared, "open('/lib/notebook.py')").splitlines()[-1].startswith("FileNotFoundError")
 

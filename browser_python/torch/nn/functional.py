@@ -7,13 +7,43 @@ import warnings
 from collections.abc import Sequence
 
 from .. import reductions
-from ..arithmetic import where, xlogy
-from ..creation import arange, full, ones, zeros_like
-from ..dtypes import FLOATING, TYPE_NAMES, bool_, int32, int64
+from ..arithmetic import Number, unary_op, where
+from ..creation import arange, full, ones, tensor, zeros_like
+from ..dtypes import FLOATING, TYPE_NAMES, bool_, finfo, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
-from ..shapes import ALL
-from ..tensors import Tensor, type_name
+from ..numbers import exp_of
+from ..shapes import ALL, axis_of
+from ..tensors import Rule, Tensor, type_name
+from ..views import broadcast_tensors
+from .losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    reduced,
+    refuse_older,
+    smooth_l1_loss,
+)
+from .windows import avg_pool1d, avg_pool2d, conv1d, conv2d, max_pool1d, max_pool2d
+
+__all__ = [
+    "avg_pool1d",
+    "avg_pool2d",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "mse_loss",
+    "smooth_l1_loss",
+]
 
 
 def implicit_axis(x: Tensor, dim: int | None, name: str) -> int:
@@ -128,6 +158,8 @@ def tanh(x: Tensor) -> Tensor:
 def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation."""
     check_floating("GeluKernelImpl", x)
+    if math.inf in x._numbers():
+        refuse("`gelu` of an infinite number")  # torch's own results depend on the length of the tensor
     if approximate == "tanh":
         return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
     if approximate != "none":
@@ -139,6 +171,80 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
     check_floating("silu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, y * y.sigmoid(), inplace)
+
+
+def activation(name: str, x: Tensor, f: Number, rule: Rule) -> Tensor:
+    """Apply a function to each number of a floating-point tensor, with a rule for its gradient."""
+    check_floating(f"{name}_cpu", x)
+    return unary_op(name, x, f, rule, x.dtype)
+
+
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """Return log(1 + exp(beta·x)) / beta, and x where beta·x is above the threshold."""
+
+    def rule(g: Tensor, x: Tensor) -> Tensor:
+        return where(x * beta > threshold, g, g * (x * beta).sigmoid())
+
+    return activation("softplus", x, lambda v: v if v * beta > threshold else math.log1p(exp_of(v * beta)) / beta, rule)
+
+
+def logsigmoid(x: Tensor) -> Tensor:
+    return activation(
+        "log_sigmoid", x, lambda v: min(0.0, v) - math.log1p(math.exp(-abs(v))), lambda g, x: g * (-x).sigmoid()
+    )
+
+
+def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return x within two limits. The gradient is 0 at the limits and beyond."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    y = x.clone() if inplace else x
+    rule: Rule = lambda g, x: g * ((x > min_val) & (x < max_val))  # noqa: E731
+    return maybe_in_place(x, unary_op("clamp", y, lambda v: min(max(v, min_val), max_val), rule, x.dtype), inplace)
+
+
+def relu6(x: Tensor, inplace: bool = False) -> Tensor:
+    return hardtanh(x, 0.0, 6.0, inplace)
+
+
+def selu(x: Tensor, inplace: bool = False) -> Tensor:
+    y, alpha, scale = x.clone() if inplace else x, 1.6732632423543772, 1.0507009873554805
+    return maybe_in_place(x, scale * where(y > 0, y, alpha * y.clamp(max=0).expm1()), inplace)
+
+
+def mish(x: Tensor, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, y * softplus(y).tanh(), inplace)
+
+
+def softsign(x: Tensor) -> Tensor:
+    return x / (x.abs() + 1)
+
+
+def softmin(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Kind | None = None) -> Tensor:
+    return reductions.softmax(-x, implicit_axis(x, dim, "softmin"), dtype)
+
+
+def prelu(x: Tensor, weight: Tensor) -> Tensor:
+    """Return x where it is positive, and x times a weight elsewhere: one for all, or one for each channel (axis 1)."""
+    channels = x.shape[1] if x.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.numel()} and "
+            f"channel size = {channels}."
+        )
+    return where(x > 0, x, x * (weight.reshape(-1, *[1] * (x.ndim - 2)) if weight.numel() > 1 else weight))
+
+
+def glu(x: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half along an axis, times the sigmoid of the second half."""
+    d = axis_of(dim, x.ndim)
+    if not x.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if x.shape[d] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {x.shape[d]}")
+    half = x.shape[d] // 2
+    return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid()
 
 
 def check_floating(function: str, x: Tensor) -> None:
@@ -192,26 +298,80 @@ def layer_norm(
     return out if bias is None else out + bias
 
 
+def rms_norm(
+    x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide by the root of the mean square of the last axes, and apply a weight: x / √(mean(x²) + eps) · weight."""
+    shape = list(normalized_shape)
+    if list(x.shape[-len(shape) :]) != shape:
+        raise RuntimeError(
+            f"Given normalized_shape={shape}, expected input with shape [*{', '.join(map(str, shape))}], but got input "
+            f"of size{list(x.shape)}"
+        )
+    scale = ((x * x).mean(list(range(-len(shape), 0)), True) + (finfo(x.dtype).eps if eps is None else eps)).sqrt()
+    return x * (1 / scale) if weight is None else x * (1 / scale) * weight
+
+
+def group_norm(
+    x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
+) -> Tensor:
+    """Normalize groups of channels (axis 1) of each example, and apply a weight and a bias for each channel."""
+    if x.ndim < 2 or x.shape[1] % num_groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x.shape)} and num_groups={num_groups}"
+        )
+    for name, given in (("weight", weight), ("bias", bias)):
+        if given is not None and given.numel() != x.shape[1]:
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(given.shape)} and input of shape {list(x.shape)}"
+            )
+    groups = x.reshape(x.shape[0], num_groups, -1)
+    out = layer_norm(groups, groups.shape[-1:], eps=eps).reshape(x.shape)
+    shape = [-1, *[1] * (x.ndim - 2)]
+    out = out if weight is None else out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)
+
+
+def batch_norm(
+    x: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor:
+    """Normalize each channel (axis 1) over the batch, or with running means and variances outside of training."""
+    shape, others = [1, -1, *[1] * (x.ndim - 2)], [0, *range(2, x.ndim)]
+    if running_mean is not None and running_mean.numel() != x.shape[1]:
+        raise RuntimeError(f"running_mean should contain {x.shape[1]} elements not {running_mean.numel()}")
+    if training:
+        n = x.numel() // x.shape[1]
+        if n == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {x.shape}")
+        mean, var = x.mean(others), x.var(others, correction=0)
+        for running, now in ((running_mean, mean), (running_var, var * n / (n - 1))):
+            if running is not None:
+                running.copy_(running * (1 - momentum) + now.detach() * momentum)
+    elif running_mean is None or running_var is None:
+        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+    else:
+        mean, var = running_mean, running_var
+    out = (x - mean.reshape(shape)) / (var.reshape(shape) + eps).sqrt()
+    out = out if weight is None else out * weight.reshape(shape)
+    return out if bias is None else out + bias.reshape(shape)
+
+
 def normalize(x: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     return x / x.norm(p, dim, True).clamp(min=eps)
 
 
 def cosine_similarity(a: Tensor, b: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
+    a, b = broadcast_tensors(a, b)
     return (a * b).sum(dim) / (a.norm(2, dim).clamp(min=eps) * b.norm(2, dim).clamp(min=eps))
-
-
-def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None) -> Tensor:
-    """Return the mean, with respect to a total weight if one is given, or the sum of losses, or the losses themselves."""
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
-    if reduction == "mean":
-        return losses.mean() if total is None else losses.sum() / total
-    return losses.sum() if reduction == "sum" else losses
-
-
-def refuse_older(function: str, size_average: bool | None, reduce: bool | None) -> None:
-    """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
-    refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
 
 
 def cross_entropy(
@@ -255,6 +415,8 @@ def nll_loss(
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
     refuse_older("nll_loss", size_average, reduce)
     d = min(1, logp.ndim - 1)
+    if logp.ndim <= 2 and target.ndim > 1 and target.shape[0] == logp.shape[0]:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype is not int64:
         raise RuntimeError(f"expected scalar type Long but found {TYPE_NAMES[target.dtype]}")
     if list(target.shape) != [n for i, n in enumerate(logp.shape) if i != d]:
@@ -270,36 +432,6 @@ def nll_loss(
     factor = counted.to(logp.dtype) if weight is None else weight[target] * counted
     losses = -logp.gather(d, target.unsqueeze(d)).squeeze(d) * factor
     return reduced(losses.masked_fill(~counted, 0.0), reduction, factor.sum())
-
-
-def mse_loss(
-    x: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    weight: Tensor | None = None,
-) -> Tensor:
-    """Return the mean of (x − target)², or by `reduction` their sum, or all of them."""
-    refuse_older("mse_loss", size_average, reduce)
-    refuse_set("mse_loss", weight=weight)
-    return reduced((x - target) ** 2, reduction)
-
-
-def kl_div(
-    x: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    log_target: bool = False,
-) -> Tensor:
-    """Return the Kullback–Leibler divergence, target·(log target − x): `x` holds logarithms of probabilities."""
-    refuse_older("kl_div", size_average, reduce)
-    losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
-    if reduction == "batchmean":
-        return losses.sum() / x.shape[0]
-    return reduced(losses, reduction)
 
 
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -332,6 +464,41 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | No
     out = full(shape, value if value is not None else 0, dtype=x.dtype)
     out[tuple(at)] = x
     return out
+
+
+def interpolate(
+    x: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Repeat the numbers of the axes after the second so that these get other sizes: each place takes the nearest one.
+
+    Shapes:
+        x (batch, channels, *sizes); result (batch, channels, *new sizes)
+    """
+    refuse_set("interpolate", recompute_scale_factor=recompute_scale_factor, antialias=antialias)
+    if mode != "nearest":
+        refuse(f"the mode `{mode}` of `interpolate`")
+    if align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    axes = range(2, x.ndim)
+    if (size is None) == (scale_factor is None):
+        raise ValueError(f"{'either' if size is None else 'only one of'} size or scale_factor should be defined")
+    given = scale_factor if size is None else size
+    each = [given] * len(axes) if isinstance(given, (int, float)) else list(given or ())
+    for d, wanted in zip(axes, each, strict=True):
+        n = x.shape[d]
+        if size is None and wanted % 1:
+            refuse("a `scale_factor` of `interpolate` that is not an integer")
+        new = int(n * wanted if size is None else wanted)
+        x = x.index_select(d, tensor([i * n // new for i in range(new)]))
+    return x
 
 
 def scaled_dot_product_attention(

@@ -1,4 +1,4 @@
-"""Layers: linear, embedding, normalization, dropout, activations, loss, attention."""
+"""Layers with parameters, dropout, and attention."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..creation import empty, ones, zeros
-from ..dtypes import Device, bool_
+from ..creation import empty, full, ones, zeros
+from ..dtypes import Device, bool_, int64
 from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
@@ -16,6 +16,7 @@ from ..tensors import Tensor
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
+from .windows import Sizes, each
 
 
 class Linear(Module):
@@ -133,72 +134,180 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
-class Softmax(Module):
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.softmax(x, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class ReLU(Module):
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.relu(x, self.inplace)
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-
-class GELU(Module):
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.gelu(x, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
-
-
-class Identity(Module):
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__()
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x
-
-
-class CrossEntropyLoss(Module):
-    """`functional.cross_entropy` as a layer, with its settings."""
+class RMSNorm(Module):
+    """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019)."""
 
     def __init__(
         self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        ignore_index: int = -100,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        label_smoothing: float = 0.0,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Device = None,
+        dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.weight, self.ignore_index, self.reduction = weight, ignore_index, reduction
-        self.label_smoothing, self.older = label_smoothing, (size_average, reduce)
+        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        self.weight = Parameter(ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
 
-    def forward(self, x: Tensor, target: Tensor) -> Tensor:
-        """Return the loss of scores (batch, classes, …) with respect to classes (batch, …), or to probabilities."""
-        (size_average, reduce), index = self.older, self.ignore_index
-        return functional.cross_entropy(
-            x, target, self.weight, size_average, index, reduce, self.reduction, self.label_smoothing
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(Module):
+    """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018)."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-05,
+        affine: bool = True,
+        device: Device = None,
+        dtype: Kind | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.weight = Parameter(ones(num_channels, **kind)) if affine else None
+        self.bias = Parameter(zeros(num_channels, **kind)) if affine and bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        settings = f"eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
+        return f"{self.num_groups}, {self.num_channels}, {settings}"
+
+
+class BatchNorm1d(Module):
+    """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015)."""
+
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-05,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Device = None,
+        dtype: Kind | None = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        self.track_running_stats = track_running_stats
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.weight = Parameter(ones(num_features, **kind)) if affine else None
+        self.bias = Parameter(zeros(num_features, **kind)) if affine and bias else None
+        self.register_buffer("running_mean", zeros(num_features, **kind) if track_running_stats else None)
+        self.register_buffer("running_var", ones(num_features, **kind) if track_running_stats else None)
+        self.register_buffer("num_batches_tracked", zeros((), dtype=int64) if track_running_stats else None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalize x (batch, channels) or (batch, channels, length)."""
+        if x.ndim not in (2, 3):
+            raise ValueError(f"expected 2D or 3D input (got {x.ndim}D input)")
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+        now = self.training or not self.track_running_stats
+        means = (self.running_mean, self.running_var)
+        return functional.batch_norm(x, *means, self.weight, self.bias, now, self.momentum, self.eps)
+
+    def extra_repr(self) -> str:
+        """Return the settings as torch prints them."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
+
+
+class PReLU(Module):
+    """x where it is positive, and x times a trained weight elsewhere."""
+
+    def __init__(
+        self, num_parameters: int = 1, init: float = 0.25, device: Device = None, dtype: Kind | None = None
+    ) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(full((num_parameters,), init, dtype=dtype, device=device))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Convolution(Module):
+    """A convolution with trained filters; `axes` is the number of axes of a window."""
+
+    axes = 1
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Device = None,
+        dtype: Kind | None = None,
+    ) -> None:
+        super().__init__()
+        if isinstance(padding, str) or padding_mode != "zeros":
+            refuse(f"a `padding` given by name, or a `padding_mode`, of `{type(self).__name__}`")
+        if in_channels % groups or out_channels % groups:
+            raise ValueError(f"{'in' if in_channels % groups else 'out'}_channels must be divisible by groups")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride = tuple(each(kernel_size, self.axes)), tuple(each(stride, self.axes))
+        self.padding, self.dilation = tuple(each(padding, self.axes)), tuple(each(dilation, self.axes))
+        self.padding_mode = padding_mode
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.weight = Parameter(empty(out_channels, in_channels // groups, *self.kernel_size, **kind))
+        self.bias = Parameter(empty(out_channels, **kind)) if bias else None
+        bound = 1 / math.sqrt(self.weight[0].numel())
+        with no_grad():
+            self.weight.uniform_(-bound, bound)
+            if self.bias is not None:
+                self.bias.uniform_(-bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        settings = (self.stride, self.padding, self.dilation, self.groups)
+        return getattr(functional, f"conv{self.axes}d")(x, self.weight, self.bias, *settings)
+
+    def extra_repr(self) -> str:
+        """Return the settings, but for usual ones, as torch prints them."""
+        usual = {"padding": (0,) * self.axes, "dilation": (1,) * self.axes, "groups": 1}
+        other = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
+        sizes = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        return f"{sizes}{''.join(other)}{', bias=False' if self.bias is None else ''}"
+
+
+class Conv1d(Convolution):
+    """A convolution along one axis, with trained filters (out_channels, in_channels / groups, kernel_size)."""
+
+
+class Conv2d(Convolution):
+    """A convolution along two axes, with trained filters (out_channels, in_channels / groups, *kernel_size)."""
+
+    axes = 2
 
 
 class NonDynamicallyQuantizableLinear(Linear):

@@ -1,16 +1,17 @@
-"""Optimizers: SGD, Adam (Kingma and Ba, 2015), and AdamW with decoupled decay (Loshchilov and Hutter, 2019)."""
+"""Optimizers: SGD, Adam (Kingma and Ba, 2015), AdamW with decoupled decay (Loshchilov and Hutter, 2019), Adagrad, RMSprop."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from copy import deepcopy
 from typing import Any
 
-from .arithmetic import kernel_for
-from .creation import tensor, zeros_like
-from .missing import missing_getattr, refuse_set
-from .modes import no_grad
-from .tensors import Tensor, type_name
+from ..arithmetic import kernel_for
+from ..creation import full_like, tensor, zeros_like
+from ..missing import missing_getattr, refuse_set
+from ..modes import enable_grad, no_grad
+from ..tensors import Tensor, type_name
 
 
 class Optimizer:
@@ -34,11 +35,11 @@ class Optimizer:
 
     def __repr__(self) -> str:
         """Return the settings of each group as text, sorted by name."""
-        lines = [f"{type(self).__name__} ("]
+        parts = []
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {name}: {value}" for name, value in sorted(settings(group).items())]
-        return "\n".join([*lines, ")"])
+            lines = [f"    {name}: {value}\n" for name, value in sorted(settings(group).items())]
+            parts.append(f"\nParameter Group {i}\n{''.join(lines)}")
+        return f"{type(self).__name__} ({''.join(parts)})"
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Remove the gradients of all parameters, or set them to zeros."""
@@ -46,13 +47,52 @@ class Optimizer:
             for p in group["params"]:
                 p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
 
-    def step(self) -> None:
-        """Update each parameter that has a gradient."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update each parameter that has a gradient. Call `closure` first, if it is given, and return its loss."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
         with no_grad():
             for group in self.param_groups:
                 for p in group["params"]:
                     if p.grad is not None:
                         self.update(p, p.grad, group, self.state[p])
+        return loss
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters with its own settings."""
+        group = {"params": parameters_of(param_group), **self.defaults, **settings(param_group)}
+        known = {id(p) for other in self.param_groups for p in other["params"]}
+        if any(id(p) in known for p in group["params"]):
+            raise ValueError("some parameters appear in more than one parameter group")
+        check_settings(group)
+        self.param_groups.append(group)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of each parameter and the settings of each group; parameters stand there as numbers."""
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            groups.append({**settings(group), "params": [numbers[id(p)] for p in group["params"]]})
+        return {"state": {numbers[id(p)]: state for p, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes."""
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(self.param_groups, saved, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        for group, other in zip(self.param_groups, saved, strict=True):
+            group.update(deepcopy(settings(other)))
+            for p, number in zip(group["params"], other["params"], strict=True):
+                if number in state_dict["state"]:
+                    self.state[p] = dict(state_dict["state"][number])  # with the same tensors, as in torch
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         raise NotImplementedError
@@ -102,7 +142,9 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        refuse_set("SGD", dampening=dampening, nesterov=nesterov, maximize=maximize, differentiable=differentiable)
+        refuse_set("SGD", maximize=maximize, differentiable=differentiable)
+        if nesterov and (momentum <= 0 or dampening):
+            raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         defaults: dict[str, Any] = {
             "lr": lr,
             "momentum": momentum,
@@ -117,7 +159,11 @@ class SGD(Optimizer):
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if group["momentum"]:
             before = state.get("momentum_buffer")
-            state["momentum_buffer"] = g = g.clone() if before is None else before * group["momentum"] + g
+            if before is None:
+                now = state["momentum_buffer"] = g.clone()
+            else:
+                now = before.copy_(before * group["momentum"] + g * (1 - group["dampening"]))
+            g = g + now * group["momentum"] if group["nesterov"] else now
         p.sub_(g * group["lr"])
 
 
@@ -174,8 +220,8 @@ class Adam(Optimizer):
             return
         if decay and self.decoupled:
             p.mul_(1 - lr * decay)
-        m = state["exp_avg"] = state["exp_avg"] * b1 + g * (1 - b1)
-        v = state["exp_avg_sq"] = state["exp_avg_sq"] * b2 + g * g * (1 - b2)
+        m = state["exp_avg"].copy_(state["exp_avg"] * b1 + g * (1 - b1))
+        v = state["exp_avg_sq"].copy_(state["exp_avg_sq"] * b2 + g * g * (1 - b2))
         p.sub_(m * (lr / (1 - b1**n)) / (v.sqrt() / (1 - b2**n) ** 0.5 + group["eps"]))
 
 
@@ -196,5 +242,78 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more)
 
+
+class RMSprop(Optimizer):
+    """Steps scaled by a running mean of the gradient's square (Tieleman and Hinton, 2012)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        refuse_set("RMSprop", centered=centered, maximize=maximize, differentiable=differentiable)
+        defaults: dict[str, Any] = {"lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered}
+        defaults |= {"weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize}
+        super().__init__(params, {**defaults, "differentiable": differentiable})
+
+    def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Update one parameter p by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g²."""
+        g = g + p * group["weight_decay"] if group["weight_decay"] else g
+        if not state:
+            state.update(step=tensor(0.0), square_avg=zeros_like(p))
+            if group["momentum"]:
+                state["momentum_buffer"] = zeros_like(p)
+        state["step"] += 1
+        mean = state["square_avg"].copy_(state["square_avg"] * group["alpha"] + g * g * (1 - group["alpha"]))
+        move = g / (mean.sqrt() + group["eps"])
+        if group["momentum"]:
+            move = state["momentum_buffer"].copy_(state["momentum_buffer"] * group["momentum"] + move)
+        p.sub_(move * group["lr"])
+
+
+class Adagrad(Optimizer):
+    """Steps scaled by the sum of all squares of the gradient so far (Duchi et al., 2011)."""
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        refuse_set("Adagrad", maximize=maximize, differentiable=differentiable)
+        defaults: dict[str, Any] = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay}
+        defaults |= {"initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize}
+        super().__init__(params, {**defaults, "differentiable": differentiable, "fused": fused})
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.state[p].update(step=tensor(0.0), sum=full_like(p.detach(), group["initial_accumulator_value"]))
+
+    def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
+        """Update one parameter p by its gradient g: p ← p − lr·g / (√Σg² + eps)."""
+        state["step"] += 1
+        g = g + p * group["weight_decay"] if group["weight_decay"] else g
+        total = state["sum"].add_(g * g)
+        lr = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        p.sub_(g / (total.sqrt() + group["eps"]) * lr)
+
+
+from . import lr_scheduler  # noqa: E402, F401 (it imports this file)
 
 __getattr__ = missing_getattr("torch.optim")

@@ -1,0 +1,317 @@
+"""NumPy's random numbers: the same numbers as NumPy's for the same seed.
+
+`default_rng` draws from PCG64 (O'Neill, 2014), and the older functions of this module from the Mersenne Twister MT19937
+(Matsumoto and Nishimura, 1998). Normal numbers are made by the ziggurat (Marsaglia and Tsang, 2000), or by the older
+functions in pairs by the polar method (Marsaglia and Bray, 1964).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import accumulate
+from typing import Any, NoReturn
+
+import torch
+
+from . import array_or_number, as_tensor, missing_message, ndarray, torch_dtype
+from .numbers import number_of
+
+Size = int | Sequence[int] | None
+HALF, WHOLE = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # 32 and 64 bits
+POOL = 4  # words of the pool in which a seed is mixed
+
+
+def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64) -> Any:
+    """Return one number, or an array of this size."""
+    if size is None:
+        return draw() if kind is torch.float64 else number_of(draw(), kind)
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    return ndarray(torch.tensor([draw() for _ in range(math.prod(shape))], dtype=kind).reshape(shape))
+
+
+def chosen(draw: Callable[[], float], below: Callable[[int], int], a: Any, size: Size, replace: bool, p: Any) -> Any:
+    """Choose from an array, or from 0, …, a − 1, with replacement, each equally often or with the probabilities p."""
+    if not replace:
+        raise NotImplementedError(missing_message("`numpy.random.choice` without replacement"))
+    n = a if isinstance(a, int) else len(a)
+    if p is None:
+        places = drawn(lambda: below(n), size, torch.int64)
+    else:
+        sums = list(accumulate(as_tensor(p).double().tolist()))
+        if abs(sums[-1] - 1) > 1e-7:
+            raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
+        places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
+    return places if isinstance(a, int) else array_or_number(as_tensor(a)[as_tensor(places)])
+
+
+def shuffled(x: Any, below: Callable[[int], int]) -> ndarray:
+    """Return the parts of an array along its first axis, or 0, …, x − 1, in a random order."""
+    order = list(range(x if isinstance(x, int) else len(x)))
+    for i in range(len(order) - 1, 0, -1):
+        j = below(i + 1)
+        order[i], order[j] = order[j], order[i]
+    return ndarray(torch.tensor(order, dtype=torch.int64) if isinstance(x, int) else as_tensor(x)[order])
+
+
+def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
+    """Put the parts of an array or list into a random order, in place."""
+    order = [int(i) for i in shuffled(len(x), below)]
+    x[:] = [x[i] for i in order] if isinstance(x, list) else ndarray(as_tensor(x)[order])
+
+
+def small_enough(n: int, draw: Callable[[], int]) -> int:
+    """Draw an integer from 0 to n − 1: words of as many bits as n − 1 has, until one is small enough."""
+    mask = (1 << (n - 1).bit_length()) - 1
+    while n > 1 and (value := draw() & mask) >= n:
+        pass
+    return value if n > 1 else 0
+
+
+# ── PCG64 ─────────────────────────────────────────────────────────────────────────────────────────
+def state_of_seed(seed: int, count: int) -> list[int]:
+    """Return words of 64 bits that a seed determines, as NumPy's `SeedSequence`."""
+    entropy = [seed >> shift & HALF for shift in range(0, max(32, seed.bit_length()), 32)]
+    factor = 0x43B0D7E5
+
+    def hashed(value: int) -> int:
+        nonlocal factor
+        value ^= factor
+        factor = factor * 0x931E8875 & HALF
+        value = value * factor & HALF
+        return value ^ value >> 16
+
+    def mixed(x: int, y: int) -> int:
+        found = (0xCA01F9DD * x - 0x4973F715 * y) & HALF
+        return found ^ found >> 16
+
+    pool = [hashed(entropy[i] if i < len(entropy) else 0) for i in range(POOL)]
+    for source in range(POOL):
+        for i in range(POOL):
+            if i != source:
+                pool[i] = mixed(pool[i], hashed(pool[source]))
+    for word in entropy[POOL:]:
+        for i in range(POOL):
+            pool[i] = mixed(pool[i], hashed(word))
+    words, factor = [], 0x8B51F9DD
+    for i in range(2 * count):
+        value = pool[i % POOL] ^ factor
+        factor = factor * 0x58F38DED & HALF
+        value = value * factor & HALF
+        words.append(value ^ value >> 16)
+    return [low | high << 32 for low, high in zip(words[::2], words[1::2], strict=True)]
+
+
+TAIL, AREA = 3.6541528853610087963519472518, 0.004928673233974652  # where the tail begins; the area of each layer
+
+
+@cache
+def layers() -> tuple[list[float], list[float], list[float]]:
+    """Return the ziggurat's bounds, widths and heights, each of 256 layers: NumPy's, but for last bits of a few."""
+    edge, height = TAIL, math.exp(-0.5 * TAIL * TAIL)
+    bounds, widths, heights = [edge * height / AREA * 2**52, 0.0], [edge / 2**52], [height]
+    for _ in range(254):
+        x = math.sqrt(-2 * math.log(AREA / edge + heights[0]))
+        bounds.insert(2, x / edge * 2**52)
+        widths.insert(0, x / 2**52)
+        heights.insert(0, math.exp(-0.5 * x * x))
+        edge = x
+    return bounds, [AREA / height / 2**52, *widths], [1.0, *heights]
+
+
+class Generator:
+    """A generator of random numbers, as `default_rng` returns it."""
+
+    def __init__(self, seed: int) -> None:
+        first, second, third, fourth = state_of_seed(seed, 4)
+        self._step = (third << 64 | fourth) << 1 | 1
+        self._state, self._half = 0, -1  # half of a word that was drawn, or −1
+        self._next()
+        self._state += first << 64 | second
+        self._next()
+
+    def _next(self) -> int:
+        """Draw a word of 64 bits."""
+        self._state = (self._state * 0x2360ED051FC65DA44385DF649FCCF645 + self._step) & (1 << 128) - 1
+        word, turn = (self._state >> 64 ^ self._state) & WHOLE, self._state >> 122
+        return (word >> turn | word << 64 - turn) & WHOLE
+
+    def _next_half(self) -> int:
+        """Draw a word of 32 bits: of each word of 64, first the lower half."""
+        if self._half >= 0:
+            half, self._half = self._half, -1
+            return half
+        word = self._next()
+        self._half = word >> 32
+        return word & HALF
+
+    def _double(self) -> float:
+        return (self._next() >> 11) / 9007199254740992
+
+    def _below(self, n: int) -> int:
+        """Draw an integer from 0 to n − 1 (Lemire, 2019)."""
+        if n == 1:
+            return 0
+        bits, draw = (32, self._next_half) if n <= HALF else (64, self._next)
+        product = draw() * n
+        while product & (1 << bits) - 1 < (1 << bits) % n:
+            product = draw() * n
+        return product >> bits
+
+    def _place(self, n: int) -> int:
+        return small_enough(n, self._next_half)
+
+    def _normal(self) -> float:
+        """Draw a normal number by the ziggurat."""
+        bounds, widths, heights = layers()
+        while True:
+            word = self._next()
+            i, size = word & 0xFF, word >> 9 & 0xFFFFFFFFFFFFF
+            x = -size * widths[i] if word >> 8 & 1 else size * widths[i]
+            if size < bounds[i]:
+                return x
+            if i and (heights[i - 1] - heights[i]) * self._double() + heights[i] < math.exp(-0.5 * x * x):
+                return x
+            while not i:
+                far, other = -math.log1p(-self._double()) / TAIL, -math.log1p(-self._double())
+                if 2 * other > far * far:
+                    return -(TAIL + far) if size >> 8 & 1 else TAIL + far
+
+    def random(self, size: Size = None) -> Any:
+        return drawn(self._double, size)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Size = None) -> Any:
+        return drawn(lambda: low + (high - low) * self._double(), size)
+
+    def standard_normal(self, size: Size = None) -> Any:
+        return drawn(self._normal, size)
+
+    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Size = None) -> Any:
+        return drawn(lambda: loc + scale * self._normal(), size)
+
+    def integers(
+        self, low: int, high: int | None = None, size: Size = None, dtype: Any = "int64", endpoint: bool = False
+    ) -> Any:
+        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1; with `endpoint`, also the last one."""
+        if torch_dtype(dtype) is not torch.int64:
+            raise NotImplementedError(missing_message("another `dtype` of `integers`"))
+        low, high = (0, low) if high is None else (low, high)
+        if low >= high + endpoint:
+            raise ValueError("low >= high")
+        return drawn(lambda: low + self._below(high + endpoint - low), size, torch.int64)
+
+    def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
+        return chosen(self._double, self._below, a, size, replace, p)
+
+    def permutation(self, x: Any) -> ndarray:
+        return shuffled(x, self._place)
+
+    def shuffle(self, x: Any) -> None:
+        shuffle_in_place(x, self._place)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(missing_message(f"`numpy.random.Generator.{name}`"))
+
+
+def default_rng(seed: int | Generator | None = None) -> Generator:
+    """Return a generator of random numbers, determined by its seed."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(int.from_bytes(os.urandom(16), "big") if seed is None else int(seed))
+
+
+# ── the older functions, of one generator for all ─────────────────────────────────────────────────
+TWISTER: Any = torch.Generator()
+
+
+def seed(seed: int | None = None) -> None:
+    TWISTER.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
+
+
+seed()
+
+
+def get_state() -> torch.Tensor:
+    return TWISTER.get_state()
+
+
+def set_state(state: torch.Tensor) -> None:
+    TWISTER.set_state(state)
+
+
+def double() -> float:
+    high, low = TWISTER.word() >> 5, TWISTER.word() >> 6
+    return (high * 67108864 + low) / 9007199254740992
+
+
+def below(n: int) -> int:
+    return small_enough(n, TWISTER.word if n <= HALF + 1 else TWISTER.long_word)
+
+
+def one_normal() -> float:
+    """Draw one normal number: one of a pair, of which the other is kept for the next call."""
+    if TWISTER._spare_normal is not None:
+        spare, TWISTER._spare_normal = TWISTER._spare_normal, None
+        return spare
+    while True:
+        x, y = 2 * double() - 1, 2 * double() - 1
+        square = x * x + y * y
+        if 0 < square < 1:
+            scale = math.sqrt(-2 * math.log(square) / square)
+            TWISTER._spare_normal = scale * x
+            return scale * y
+
+
+def random(size: Size = None) -> Any:
+    return drawn(double, size)
+
+
+random_sample = ranf = random
+
+
+def rand(*sizes: int) -> Any:
+    return drawn(double, sizes or None)
+
+
+def randn(*sizes: int) -> Any:
+    return drawn(one_normal, sizes or None)
+
+
+def standard_normal(size: Size = None) -> Any:
+    return drawn(one_normal, size)
+
+
+def normal(loc: float = 0.0, scale: float = 1.0, size: Size = None) -> Any:
+    return drawn(lambda: loc + scale * one_normal(), size)
+
+
+def uniform(low: float = 0.0, high: float = 1.0, size: Size = None) -> Any:
+    return drawn(lambda: low + (high - low) * double(), size)
+
+
+def randint(low: int, high: int | None = None, size: Size = None, dtype: Any = int) -> Any:
+    """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1."""
+    if torch_dtype(dtype) is not torch.int64:
+        raise NotImplementedError(missing_message("another `dtype` of `randint`"))
+    low, high = (0, low) if high is None else (low, high)
+    if low >= high:
+        raise ValueError("low >= high")
+    return drawn(lambda: low + below(high - low), size, torch.int64)
+
+
+def choice(a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
+    return chosen(double, below, a, size, replace, p)
+
+
+def permutation(x: Any) -> ndarray:
+    return shuffled(x, below)
+
+
+def shuffle(x: Any) -> None:
+    shuffle_in_place(x, below)
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(missing_message(f"`numpy.random.{name}`"))

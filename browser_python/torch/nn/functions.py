@@ -1,0 +1,137 @@
+"""Functions of `functional` as layers, with their settings as attributes: activations, pooling, losses and others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..tensors import Tensor
+from . import functional
+from .module import Module
+from .windows import each
+
+
+class Function(Module):
+    """A function as a layer. The settings are the arguments after those that `forward` gets, and their values."""
+
+    _function: ClassVar[str]  # its name in `functional`
+    _settings: ClassVar[dict[str, Any]]
+    _shown: ClassVar[tuple[str, ...]]  # the settings that the layer's text has
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        given = dict(zip(self._settings, args, strict=False)) | kwargs
+        if len(args) > len(self._settings) or given.keys() - set(self._settings):
+            raise TypeError(f"{type(self).__name__}.__init__() takes the arguments: {', '.join(self._settings)}")
+        for name, value in {**self._settings, **given}.items():
+            if value is ...:
+                raise TypeError(f"{type(self).__name__}.__init__() missing 1 required positional argument: '{name}'")
+            setattr(self, name, value)
+
+    def forward(self, *args: Tensor) -> Tensor:
+        return getattr(functional, self._function)(*args, **{name: getattr(self, name) for name in self._settings})
+
+    def extra_repr(self) -> str:
+        """Return the settings that torch shows; of `inplace`, only whether it is set."""
+        shown = [f"{name}={getattr(self, name)!r}" for name in self._shown]
+        return ", ".join(shown + ["inplace=True"] * bool(getattr(self, "inplace", False)))
+
+
+class Pooling(Function):
+    """Pooling as a layer. The windows' size is also their step, unless another is given."""
+
+    kernel_size: Any
+    stride: Any
+    padding: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stride = self.kernel_size if self.stride is None else self.stride
+        if self._function == "avg_pool1d":
+            self.kernel_size, self.stride, self.padding = (
+                tuple(each(sizes, 1)) for sizes in (self.kernel_size, self.stride, self.padding)
+            )
+
+
+def layer_of(title: str, function: str, shown: str = "", base: type[Function] = Function, **settings: Any) -> Any:
+    """Return the class of a function as a layer, with the names of the settings that it shows, and with their values."""
+    members = {"_function": function, "_shown": tuple(shown.split()), "_settings": settings}
+    return type(title, (base,), {**members, "__doc__": f"`functional.{function}` as a layer.", "__module__": __name__})
+
+
+OLDER: dict[str, Any] = {"size_average": None, "reduce": None, "reduction": "mean"}  # the end of a loss's settings
+
+Softmax = layer_of("Softmax", "softmax", "dim", dim=None)
+LogSoftmax = layer_of("LogSoftmax", "log_softmax", "dim", dim=None)
+Softmin = layer_of("Softmin", "softmin", "dim", dim=None)
+GLU = layer_of("GLU", "glu", "dim", dim=-1)
+GELU = layer_of("GELU", "gelu", "approximate", approximate="none")
+ReLU = layer_of("ReLU", "relu", inplace=False)
+ReLU6 = layer_of("ReLU6", "relu6", inplace=False)
+SiLU = layer_of("SiLU", "silu", inplace=False)
+SELU = layer_of("SELU", "selu", inplace=False)
+Mish = layer_of("Mish", "mish", inplace=False)
+Tanh = layer_of("Tanh", "tanh")
+Sigmoid = layer_of("Sigmoid", "sigmoid")
+LogSigmoid = layer_of("LogSigmoid", "logsigmoid")
+Softsign = layer_of("Softsign", "softsign")
+LeakyReLU = layer_of("LeakyReLU", "leaky_relu", "negative_slope", negative_slope=0.01, inplace=False)
+ELU = layer_of("ELU", "elu", "alpha", alpha=1.0, inplace=False)
+Softplus = layer_of("Softplus", "softplus", "beta threshold", beta=1.0, threshold=20.0)
+Hardtanh = layer_of("Hardtanh", "hardtanh", "min_val max_val", min_val=-1.0, max_val=1.0, inplace=False)
+CosineSimilarity = layer_of("CosineSimilarity", "cosine_similarity", dim=1, eps=1e-08)
+POOL: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
+MAX = {**POOL, "dilation": 1, "return_indices": False, "ceil_mode": False}
+MaxPool1d = layer_of("MaxPool1d", "max_pool1d", "kernel_size stride padding dilation ceil_mode", Pooling, **MAX)
+MaxPool2d = layer_of("MaxPool2d", "max_pool2d", "kernel_size stride padding dilation ceil_mode", Pooling, **MAX)
+AVERAGE = {**POOL, "ceil_mode": False, "count_include_pad": True}
+AvgPool1d = layer_of("AvgPool1d", "avg_pool1d", "kernel_size stride padding", Pooling, **AVERAGE)
+AvgPool2d = layer_of("AvgPool2d", "avg_pool2d", "kernel_size stride padding", Pooling, **AVERAGE)
+MSELoss = layer_of("MSELoss", "mse_loss", **OLDER)
+L1Loss = layer_of("L1Loss", "l1_loss", **OLDER)
+SmoothL1Loss = layer_of("SmoothL1Loss", "smooth_l1_loss", **OLDER, beta=1.0)
+HuberLoss = layer_of("HuberLoss", "huber_loss", reduction="mean", delta=1.0)
+KLDivLoss = layer_of("KLDivLoss", "kl_div", **OLDER, log_target=False)
+BCELoss = layer_of("BCELoss", "binary_cross_entropy", weight=None, **OLDER)
+BCEWithLogitsLoss = layer_of(
+    "BCEWithLogitsLoss", "binary_cross_entropy_with_logits", weight=None, **OLDER, pos_weight=None
+)
+IGNORED: dict[str, Any] = {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None}
+NLLLoss = layer_of("NLLLoss", "nll_loss", **IGNORED, reduction="mean")
+CrossEntropyLoss = layer_of("CrossEntropyLoss", "cross_entropy", **IGNORED, reduction="mean", label_smoothing=0.0)
+
+
+class Identity(Module):
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+
+class Flatten(Module):
+    """`flatten` as a layer, which by default keeps the axis of the batch."""
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim, self.end_dim = start_dim, end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """`unflatten` as a layer."""
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, unflattened_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -1,0 +1,158 @@
+"""Losses that compare two tensors number by number, and how losses are reduced."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from ..arithmetic import binary_op, where, xlogy
+from ..missing import refuse_set
+from ..tensors import Tensor
+
+
+def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None) -> Tensor:
+    """Return the mean, with respect to a total weight if one is given, or the sum of losses, or the losses themselves."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if reduction == "mean":
+        return losses.mean() if total is None else losses.sum() / total
+    return losses.sum() if reduction == "sum" else losses
+
+
+def refuse_older(function: str, size_average: bool | None, reduce: bool | None) -> None:
+    """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
+    refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
+
+
+def warn_of_sizes(x: Tensor, target: Tensor) -> None:
+    """Give torch's warning about a target that is broadcast."""
+    if x.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely lead "
+            "to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=3,
+        )
+
+
+def mse_loss(
+    x: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Return the mean of (x − target)², or by `reduction` their sum, or all of them."""
+    refuse_older("mse_loss", size_average, reduce)
+    refuse_set("mse_loss", weight=weight)
+    warn_of_sizes(x, target)
+    return reduced((x - target) ** 2, reduction)
+
+
+def l1_loss(
+    x: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Return the mean of |x − target|, or by `reduction` their sum, or all of them."""
+    refuse_older("l1_loss", size_average, reduce)
+    refuse_set("l1_loss", weight=weight)
+    warn_of_sizes(x, target)
+    return reduced((x - target).abs(), reduction)
+
+
+def smooth_l1_loss(
+    x: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
+    """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere."""
+    refuse_older("smooth_l1_loss", size_average, reduce)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    warn_of_sizes(x, target)
+    gap = (x - target).abs()
+    return reduced(where(gap < beta, gap * gap * (0.5 / (beta or 1.0)), gap - 0.5 * beta), reduction)
+
+
+def huber_loss(
+    x: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere."""
+    refuse_set("huber_loss", weight=weight)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    warn_of_sizes(x, target)
+    gap = (x - target).abs()
+    return reduced(where(gap <= delta, 0.5 * gap * gap, delta * (gap - 0.5 * delta)).to(x.dtype), reduction)
+
+
+def binary_cross_entropy(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100."""
+    refuse_older("binary_cross_entropy", size_average, reduce)
+    if x.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({target.shape}) that is different to the input size ({x.shape}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if not all(0 <= v <= 1 for v in x._numbers()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    losses = binary_op("bce", x, target, entropy_of, (slope_of_entropy, lambda g, a: g * ((1 - a).log() - a.log())))
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def entropy_of(x: float, t: float) -> float:
+    """Return the cross entropy of a probability x of one of two classes, with respect to the share t of this class."""
+    log, rest = (math.log(v) if v > 0 else -100.0 for v in (x, 1 - x))
+    return (t - 1) * max(rest, -100.0) - t * max(log, -100.0)
+
+
+def slope_of_entropy(g: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return g * (a - b) / ((1 - a) * a).clamp(min=1e-12)
+
+
+def binary_cross_entropy_with_logits(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow."""
+    refuse_older("binary_cross_entropy_with_logits", size_average, reduce)
+    if x.shape != target.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({x.shape})")
+    log_share = (-x.abs()).exp().log1p() + (-x).clamp(min=0)  # −log sigmoid(x)
+    losses = (1 - target) * x + (log_share if pos_weight is None else ((pos_weight - 1) * target + 1) * log_share)
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def kl_div(
+    x: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Return the Kullback–Leibler divergence, target·(log target − x): `x` holds logarithms of probabilities."""
+    refuse_older("kl_div", size_average, reduce)
+    losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
+    if reduction == "batchmean":
+        return losses.sum() / x.shape[0]
+    return reduced(losses, reduction)

@@ -1,0 +1,184 @@
+"""Convolutions and pooling: functions of the windows of a tensor along its last axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ..joining import cat
+from ..missing import refuse_set
+from ..tensors import Tensor
+from . import functional
+
+Sizes = int | Sequence[int]  # one for all axes, or one for each
+
+
+def each(sizes: Sizes, n: int) -> list[int]:
+    """Return one size for each of n axes."""
+    return [sizes] * n if isinstance(sizes, int) else list(sizes) * (n if len(sizes) == 1 else 1)
+
+
+def windows(x: Tensor, size: list[int], step: list[int], dilation: list[int]) -> Tensor:
+    """Return a view of the windows along the last axes.
+
+    Shapes:
+        x (batch, channels, *sizes); result (batch, channels, *numbers of windows, *sizes of a window)
+    """
+    n = len(size)
+    for i in range(n):
+        x = x.unfold(x.ndim - n, (size[i] - 1) * dilation[i] + 1, step[i])  # its last axis counts within a window
+    return x[(..., *(slice(None, None, d) for d in dilation))] if max(dilation) > 1 else x
+
+
+def padded(x: Tensor, padding: list[int], value: float = 0.0) -> Tensor:
+    """Add the same padding before and after each of the last axes."""
+    return functional.pad(x, [p for p in reversed(padding) for _ in "ab"], value=value) if any(padding) else x
+
+
+def check_axes(name: str, x: Tensor, n: int) -> None:
+    """Raise torch's error unless `x` has n axes after those of the batch and the channels, or only of the channels."""
+    if x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+        )
+
+
+def convolution(
+    n: int, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> Tensor:
+    """Multiply each window of x along n axes with each filter, and add up.
+
+    Shapes:
+        x (batch, channels, *sizes) or without the batch; weight (filters, channels / groups, *sizes of a window);
+        bias (filters); result (batch, filters, *numbers of windows)
+    """
+    check_axes(f"conv{n}d", x, n)
+    size, dilations = list(weight.shape[2:]), each(dilation, n)
+    batch = padded(x if x.ndim == n + 2 else x.unsqueeze(0), each(padding, n))
+    if batch.shape[1] != weight.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(batch.shape)} to have "
+            f"{weight.shape[1] * groups} channels, but got {batch.shape[1]} channels instead"
+        )
+    if any((k - 1) * d + 1 > m for k, d, m in zip(size, dilations, batch.shape[2:], strict=True)):
+        sizes = [" x ".join(map(str, one)) for one in (batch.shape[2:], size)]
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({sizes[0]}). Kernel size: ({sizes[1]}). Kernel size can't be "
+            "greater than actual input size"
+        )
+    seen = windows(batch, size, each(stride, n), dilations)
+    # (batch, channels, *places, *window) → (batch, *places, channels · window)
+    rows = seen.permute(0, *range(2, 2 + n), 1, *range(2 + n, 2 + 2 * n)).flatten(n + 1)
+    parts = zip(rows.chunk(groups, -1), weight.flatten(1).chunk(groups), strict=True)
+    out = cat([part @ filters.mT for part, filters in parts], -1)
+    out = (out if bias is None else out + bias).movedim(-1, 1).contiguous()
+    return out if x.ndim == n + 2 else out[0]
+
+
+def conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Multiply each window along the last axis with each filter, and add up: see `convolution`."""
+    return convolution(1, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Tensor:
+    """Multiply each window along the last two axes with each filter, and add up: see `convolution`."""
+    return convolution(2, x, weight, bias, stride, padding, dilation, groups)
+
+
+def pooled(
+    name: str,
+    x: Tensor,
+    sizes: tuple[Sizes, Sizes | None, Sizes, Sizes],
+    value: float,
+    pool: Callable[[Tensor], Tensor],
+) -> Tensor:
+    """Pool the windows along the last axes. The sizes are those of a window, the steps, the padding, the dilation."""
+    n = int(name[-2])
+    check_axes(name, x, n)
+    size, padding = each(sizes[0], n), each(sizes[2], n)
+    if any(2 * p > k for p, k in zip(padding, size, strict=True)):
+        raise RuntimeError("pad should be at most half of effective kernel size")
+    batch = padded(x if x.ndim == n + 2 else x.unsqueeze(0), padding, value)
+    if any(m < k for m, k in zip(batch.shape[2:], size, strict=True)):
+        raise RuntimeError(f"{name}() Invalid computed output size: 0")
+    step = size if sizes[1] is None else each(sizes[1], n)
+    out = pool(windows(batch, size, step, each(sizes[3], n)).flatten(2 + n))
+    return out if x.ndim == n + 2 else out[0]
+
+
+def average(x: Tensor) -> Tensor:
+    return x.mean(-1)
+
+
+def largest(x: Tensor) -> Tensor:
+    return x.max(-1)[0]
+
+
+def avg_pool1d(
+    x: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean of each window along the last axis."""
+    refuse_set("avg_pool1d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
+    return pooled("avg_pool1d", x, (kernel_size, stride, padding, 1), 0.0, average)
+
+
+def avg_pool2d(
+    x: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
+    """Return the mean of each window along the last two axes."""
+    refuse_set("avg_pool2d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
+    return pooled("avg_pool2d", x, (kernel_size, stride, padding, 1), 0.0, average)
+
+
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
+    """Return the largest number of each window along the last axis."""
+    refuse_set("max_pool1d", ceil_mode=ceil_mode, return_indices=return_indices)
+    return pooled("max_pool1d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
+
+
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor:
+    """Return the largest number of each window along the last two axes."""
+    refuse_set("max_pool2d", ceil_mode=ceil_mode, return_indices=return_indices)
+    return pooled("max_pool2d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)

@@ -1,0 +1,241 @@
+"""Schedules of the learning rate. Each changes the `lr` of an optimizer's groups at each `step`, as torch computes it."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
+from warnings import warn
+
+from ..missing import missing_getattr, refuse
+from . import Optimizer
+
+
+class LRScheduler:
+    """The base class of schedules. `get_lr` returns the next learning rate of each group."""
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if last_epoch != -1:
+            refuse("`last_epoch` of a schedule")
+        self.optimizer = optimizer
+        for group in optimizer.param_groups:
+            group.setdefault("initial_lr", group["lr"])
+        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        note_steps(optimizer)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count, self._is_initial, self._get_lr_called_within_step = 0, True, False  # names of torch's state
+        self.step()
+        self._is_initial = False
+
+    @property
+    def _rates(self) -> list[float]:
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+    def get_lr(self) -> list[float]:
+        raise NotImplementedError
+
+    def _first_lr(self) -> list[float]:
+        """Return the rates with which this schedule begins in a sequence."""
+        return self.base_lrs
+
+    def get_last_lr(self) -> list[float]:
+        return self._last_lr
+
+    def step(self, epoch: int | None = None) -> None:
+        """Set the next learning rate of each group, with torch's warning if no step of the optimizer came before."""
+        if epoch is not None:
+            refuse("`epoch` of `step`")
+        if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
+            warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
+                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
+                "will result in PyTorch skipping the first value of the learning rate schedule. See more details at "
+                "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
+                stacklevel=2,
+            )
+        self._step_count += 1
+        self.last_epoch += 1
+        self._set(self.get_lr())
+
+    def _set(self, rates: list[float]) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = lr
+        self._last_lr = rates
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the schedule's attributes, but for the optimizer."""
+        if isinstance(self, (LambdaLR, SequentialLR)):
+            refuse(f"the state of `{type(self).__name__}`")
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update(state_dict)
+
+
+def note_steps(optimizer: Any) -> None:
+    """Make an optimizer note in `_opt_called` whether it has made a step."""
+    if hasattr(optimizer, "_opt_called"):
+        return
+    optimizer._opt_called, step = False, optimizer.step
+
+    @wraps(step)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        optimizer._opt_called = True
+        return step(*args, **kwargs)
+
+    optimizer.step = noted
+
+
+Factor = Callable[[int], float]
+
+
+class LambdaLR(LRScheduler):
+    """The initial rate, times a function of the number of steps."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
+        n = len(optimizer.param_groups)
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
+        if len(self.lr_lambdas) != n:
+            raise ValueError(f"Expected {n} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        return [lr * factor(self.last_epoch) for factor, lr in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+
+    def _first_lr(self) -> list[float]:
+        return self.get_lr()
+
+
+class StepLR(LRScheduler):
+    """The rate, times `gamma` after each `step_size` steps."""
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = step_size, gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self._is_initial or self.last_epoch % self.step_size:
+            return self._rates
+        return [lr * self.gamma for lr in self._rates]
+
+
+class MultiStepLR(LRScheduler):
+    """The rate, times `gamma` at each of the `milestones`."""
+
+    def __init__(
+        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    ) -> None:
+        self.milestones, self.gamma = Counter(milestones), gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self._is_initial or self.last_epoch not in self.milestones:
+            return self._rates
+        return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._rates]
+
+
+class ExponentialLR(LRScheduler):
+    """The rate, times `gamma` at each step."""
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = gamma
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        return self._rates if self._is_initial else [lr * self.gamma for lr in self._rates]
+
+
+class LinearLR(LRScheduler):
+    """The initial rate, times a factor that goes from one number to another in `total_iters` steps: a warm-up."""
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        if start_factor > 1.0 or start_factor <= 0:
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+        if end_factor > 1.0 or end_factor < 0:
+            raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return each rate from the one before."""
+        if self.last_epoch == 0:
+            return [lr * self.start_factor for lr in self._rates]
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates
+        gap = self.end_factor - self.start_factor
+        before = self.total_iters * self.start_factor + (self.last_epoch - 1) * gap
+        return [lr * (1.0 + gap / before) for lr in self._rates]
+
+    def _first_lr(self) -> list[float]:
+        return [lr * self.start_factor for lr in self.base_lrs]
+
+
+class CosineAnnealingLR(LRScheduler):
+    """Half a wave of a cosine in `T_max` steps, from the initial rate to `eta_min` (Loshchilov and Hutter, 2017)."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return each rate from the one before, and at the start of another wave from the initial rates."""
+        if self._is_initial:
+            return self._rates
+        wave, low = math.pi / self.T_max, self.eta_min
+        if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
+            pairs = zip(self.base_lrs, self._rates, strict=True)
+            return [lr + (base - low) * (1 - math.cos(wave)) / 2 for base, lr in pairs]
+        now, before = (1 + math.cos(math.pi * n / self.T_max) for n in (self.last_epoch, self.last_epoch - 1))
+        return [now / before * (lr - low) + low for lr in self._rates]
+
+
+class SequentialLR(LRScheduler):
+    """Several schedules, one after the other; the next one begins at each of the `milestones`."""
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
+                f"{len(milestones)}"
+            )
+        self.optimizer, self._schedulers, self._milestones = optimizer, list(schedulers), list(milestones)
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]
+        for schedule in self._schedulers:
+            schedule.last_epoch -= 1
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        """Make a step of the schedule whose turn it is."""
+        self.last_epoch += 1
+        place = bisect_right(self._milestones, self.last_epoch)
+        schedule = self._schedulers[place]
+        if place and self._milestones[place - 1] == self.last_epoch:
+            schedule.last_epoch = 0
+            schedule._set(schedule._first_lr())
+        else:
+            schedule.step()
+        self._last_lr = schedule.get_last_lr()
+
+
+__getattr__ = missing_getattr("torch.optim.lr_scheduler")
