@@ -974,7 +974,6 @@ REFUSED = [
     "x.norm('nuc')",
     "x.view(torch.int32)",
     "torch.zeros(2, device='meta')",
-    "torch.device('meta').__enter__()",
     "x.gather(0, torch.tensor([[0]]), sparse_grad=True)",
     "torch.searchsorted(torch.ones(2, 2), torch.ones(2, 2))",
     "torch.optim.SGD([x], differentiable=True)",
@@ -1111,6 +1110,16 @@ def test_what_torch_does_and_the_page_does_not_is_refused(expression: str):
     names["x"] = page_torch.ones(2, 2, requires_grad=True)
     with pytest.raises(NotImplementedError, match="is not in the page's torch; open this notebook in Colab"):
         eval(expression, names)
+
+
+def test_a_block_on_another_device_is_refused():
+    with page_torch.device("cpu"):
+        assert page_torch.ones(2).device.type == "cpu"
+    with (
+        pytest.raises(NotImplementedError, match="the device `meta` is not in the page's torch"),
+        page_torch.device("meta"),
+    ):
+        pass
 
 
 # Parameters that change nothing here, such as those for speed; and those that Python or a caller passes.
