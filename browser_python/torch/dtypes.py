@@ -133,6 +133,18 @@ class device:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def __enter__(self) -> device:
+        """Begin a block in which tensors are created on this device.
+
+        Raises:
+            NotImplementedError: the device is not the CPU.
+        """
+        check_device(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Do nothing: every tensor is on the CPU."""
+
 
 Device = device | str | int | None
 

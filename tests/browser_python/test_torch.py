@@ -974,6 +974,7 @@ REFUSED = [
     "x.norm('nuc')",
     "x.view(torch.int32)",
     "torch.zeros(2, device='meta')",
+    "torch.device('meta').__enter__()",
     "x.gather(0, torch.tensor([[0]]), sparse_grad=True)",
     "torch.searchsorted(torch.ones(2, 2), torch.ones(2, 2))",
     "torch.optim.SGD([x], differentiable=True)",
