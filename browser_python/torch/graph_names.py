@@ -160,7 +160,7 @@ RULES: dict[str, Callable[[Locals], str]] = {
     "kl_div": lambda names: by_reduction(f"{'Mul' if names['log_target'] else 'Sub'}Backward0")(names),
     **dict.fromkeys(("norm", "matrix_norm"), of_norm),
     **dict.fromkeys(("conv1d", "conv2d"), of_convolution),
-    "corrcoef": lambda names: "ClampBackward1" if names["x"].ndim == 2 else "DivBackward0",
+    "corrcoef": lambda names: "ClampBackward1" if names["x"].shape[:-1].numel() > 1 else "DivBackward0",
     "interpolate": lambda names: f"UpsampleNearest{names['x'].ndim - 2}DBackward0",
     "scatter": lambda names: f"ScatterBackward{0 if hasattr(names['src'], 'ndim') else 1}",
 }

@@ -143,6 +143,8 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def tensor_split(x: Tensor, k: int, dim: int = 0) -> tuple[Tensor, ...]:
+    if not x.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 

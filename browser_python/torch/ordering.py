@@ -56,6 +56,8 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedResults:
     """Return the k-th smallest number along an axis, and its index. Of equal numbers, it is the one that torch finds."""
     d = axis_of(dim, x.ndim)
+    if x.ndim and not x.shape[d]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
     if not 1 <= k <= (x.shape[d] if x.ndim else 1):
         raise RuntimeError("kthvalue(): selected number k out of range for dimension " + str(d))
 

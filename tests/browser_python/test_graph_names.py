@@ -276,6 +276,7 @@ torch.cov(x)
 torch.cov(x[0])
 torch.corrcoef(x)
 torch.corrcoef(x[0])
+torch.corrcoef(x[:1])
 torch.linalg.det(x[:, :2])
 torch.linalg.svdvals(x)
 torch.linalg.svd(x).S
