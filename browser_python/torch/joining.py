@@ -143,6 +143,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def tensor_split(x: Tensor, k: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Split an axis into k parts, of which the first ones may be larger by one."""
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
