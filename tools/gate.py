@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,8 +43,8 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
     ("unit", "the package, the questions, the grader and the tools", [
         [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "tests"],
     ]),
-    ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
+    ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
         [*PYTEST, *A_FILE_EACH, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
@@ -51,6 +52,9 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
 SWEEPS: list[tuple[str, str, list[list[str]]]] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
+# These steps run at the same time: for much of a build, and for the tests that wait for a time limit, a core is idle.
+AT_ONCE = ("unit", "site")
+SHOWN = ("unit", "notebooks", "browser", "sweeps")  # steps whose output is shown while they run
 
 
 def run(command: list[str]) -> bool:
@@ -76,9 +80,19 @@ def run_step(number: int, total: int, step: tuple[str, str, list[list[str]]]) ->
     name, checks, commands = step
     print(f"[{number}/{total}] {name}: {checks}", flush=True)
     started = time.monotonic()
-    green = run(commands[0]) if len(commands) == 1 else run_two_at_a_time(commands)
-    print(f"      {'ok' if green else 'FAILED'} in {time.monotonic() - started:.0f} s", flush=True)
+    green = run(commands[0]) if name in SHOWN else run_two_at_a_time(commands)
+    print(f"      {name}: {'ok' if green else 'FAILED'} in {time.monotonic() - started:.0f} s", flush=True)
     return green
+
+
+def run_steps(steps: list[tuple[str, str, list[list[str]]]]) -> list[bool]:
+    """Run steps one after the other, except those that run at once. Return for each whether it passed."""
+    numbered = [(number, len(steps), step) for number, step in enumerate(steps, 1)]
+    greens: list[bool] = []
+    for _, group in groupby(numbered, key=lambda one: AT_ONCE if one[2][0] in AT_ONCE else one[2][0]):
+        with ThreadPoolExecutor() as pool:
+            greens += pool.map(lambda one: run_step(*one), group)
+    return greens
 
 
 def main() -> int:
@@ -95,7 +109,7 @@ def main() -> int:
     if asked.steps:
         steps = [step for step in STEPS + SWEEPS if step[0] in asked.steps]
     started = time.monotonic()
-    greens = [run_step(number, len(steps), step) for number, step in enumerate(steps, 1)]
+    greens = run_steps(steps)
     red = [name for (name, _, _), green in zip(steps, greens, strict=True) if not green]
     print(f"The gate took {time.monotonic() - started:.0f} s." + (f" Failed: {', '.join(red)}." if red else ""))
     print(f"{len(greens) - len(red)} passed, {len(red)} failed")

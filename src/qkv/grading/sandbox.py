@@ -170,7 +170,8 @@ def _processor_seconds(pid: int) -> float:
 def waiting_seconds(pid: int) -> float:
     """Return how long a process was ready to run but had no processor, in seconds."""
     try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:  # fast: a session asks for each message
+            return int(file.read().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
 
