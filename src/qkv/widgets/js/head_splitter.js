@@ -213,7 +213,7 @@ const chosen =
 
 /** Return a word whose letters after the first are left out where they have no room. */
 const spelt = (/** @type {number} */ token) =>
-  html`${NAMES[token][0]}<span class="qkv-rest">${NAMES[token].slice(1)}</span>`;
+  html`${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span>`;
 
 /** Return one way into heads: its title, a row of pieces for each head, the outputs, and the entries of the heads.
  * @param {State} state

@@ -30,7 +30,7 @@ var ot=globalThis,wt=e=>e,z=ot.trustedTypes,Mt=z?z.createPolicy("lit-html",{crea
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100*e.dealt)} %"
         .value=${F(String(e.dealt))} @input=${({target:o})=>t({dealt:o.valueAsNumber})}>
     </label>
-  </div>`}var Ze=(e,t)=>({clientX:s,clientY:n,currentTarget:r})=>{if(Math.abs(n-(e.grip?.y??n))>je)return;let i=r.getRootNode().elementFromPoint(s,n)?.closest("[data-token]");i&&t({nudged:Number(i.dataset.token)})},oe=e=>d`${gt[e][0]}<span class="qkv-rest">${gt[e].slice(1)}</span>`;function Jt(e,t){let{n_heads:s,nudged:n}=e,r=_t(e),o=t==="right";return d`<div class="qkv-way ${o?"":"qkv-wrong-way"}" role="group" aria-label=${vt[t]}>
+  </div>`}var Ze=(e,t)=>({clientX:s,clientY:n,currentTarget:r})=>{if(Math.abs(n-(e.grip?.y??n))>je)return;let i=r.getRootNode().elementFromPoint(s,n)?.closest("[data-token]");i&&t({nudged:Number(i.dataset.token)})},oe=e=>d`${gt[e][0]}<span class="qkv-ending">${gt[e].slice(1)}</span>`;function Jt(e,t){let{n_heads:s,nudged:n}=e,r=_t(e),o=t==="right";return d`<div class="qkv-way ${o?"":"qkv-wrong-way"}" role="group" aria-label=${vt[t]}>
     <p class="qkv-way-title">${o?d`<b>\u2713 Right:</b>`:d`<b class="qkv-amiss">\u2717 Wrong:</b>`} ${vt[t]}</p>
     <p class="qkv-way-head" aria-hidden="true">${W(s).map(i=>d`<span>head ${i+1}</span>`)}</p>
     <span class="qkv-way-name" aria-hidden="true">output</span>
