@@ -1,6 +1,6 @@
 // Trains the models that TrainLab shows at first, with seed 0, and stores what was seen: node benchmarks/runs.mjs
-// The first training of each task has its texts, the others only their curves, of fewer frames. The labeller's are short,
-// so each has its text.
+// The first training of each task has its texts at every step, the others at the last, and fewer frames. The labeller's
+// are short, so each has its text.
 import { readFileSync, writeFileSync } from "node:fs";
 import { float32, newMemory, SPARE } from "../kernels/kernels.js";
 import { Memory } from "../src/qkv/widgets/js/engine/memory.js";
@@ -21,12 +21,12 @@ const grammar = new Grammar(JSON.parse(readFileSync(new URL("grammar.json", MODE
 const memory = newMemory(2 ** 25);
 const kernels = float32(memory);
 
-/** Return a training as TrainLab shows it, with its texts if it is `whole`. */
+/** Return a training as TrainLab shows it, with its texts at every step if it is `whole`. */
 function trained(choices, whole) {
   const session = sessionOf(choices, new Memory(memory, kernels, Float32Array, SPARE), grammar);
   const seen = () => {
     const { step, loss, score, ...others } = session.frame();
-    return whole ? { step, loss, score, ...others } : { step, loss, score };
+    return whole || session.step === session.steps ? { step, loss, score, ...others } : { step, loss, score };
   };
   const frames = [seen()];
   while (session.step < session.steps) {

@@ -31,6 +31,7 @@ def test_a_discovery_can_be_sent_and_opened(visit: Visit):
     slot.locator("input[type=range]").first.focus()
     page.keyboard.press("Home")
     share = slot.locator(".qkv-share")
+    share.scroll_into_view_if_needed()  # now: a press on its button would scroll the page
     below = slot.locator("xpath=following::p[1]").bounding_box()
     share.get_by_role("button", name="Copy a link").click()
     expect(share.get_by_role("status")).to_have_text("Link copied")

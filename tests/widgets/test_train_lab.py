@@ -268,6 +268,30 @@ def test_the_first_setting_stands_on_top_and_shows_a_training_that_is_like_it(op
 
 
 @pytest.mark.browser
+def test_a_training_that_failed_shows_how_and_is_judged_at_its_end_alone(open_page: OpenPage):
+    page = opened(open_page(), stored=["as it is", "one layer"])
+    page.get_by_role("radio", name="one layer").check(force=True)
+    answers = page.locator(".qkv-train-says")
+    for answer in (answers.nth(0), answers.nth(1)):
+        expect(answer).to_contain_text("unsure")  # 51 % and 44 %: no tick, whichever noun is meant
+    expect(lab(page)).to_contain_text("hardly better than by chance")
+    page.get_by_role("slider", name="step").press("Home")
+    expect(answers.first).to_contain_text("not stored at this step")
+    expect(lab(page)).not_to_contain_text("by chance")
+
+
+@pytest.mark.browser
+def test_the_training_that_others_are_compared_with_never_leaves(open_page: OpenPage):
+    page = opened(open_page(), stored=["as it is", "not divided", "one layer", "one head", "without positions"])
+    names = page.locator(".qkv-train-name")
+    expect(names.nth(1)).to_contain_text("not divided")
+    for next_to_it in ("not divided", "one layer", "one head"):  # there were five; six are kept
+        page.get_by_role("button", name="Train", exact=True).click()
+        expect(names.nth(1)).to_contain_text(next_to_it)
+        expect(names.first).to_contain_text("as it is 100 %")
+
+
+@pytest.mark.browser
 def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
     page.get_by_role("button", name="hungry").first.click()

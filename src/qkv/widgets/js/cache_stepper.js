@@ -212,16 +212,28 @@ const times = (/** @type {number} */ ratio) => `${num(ratio, { places: Number.is
 
 const unseen = (/** @type {string} */ words) => html`<span class="qkv-unseen">${words}</span>`;
 
+/** @typedef {PointerEvent & { currentTarget: Element }} Press */
+
+/** Return the word under the pointer, if there is one.
+ * @param {Press} event */
+function pointedAt({ clientX, clientY, currentTarget }) {
+  const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
+  return /** @type {HTMLElement | null | undefined} */ (
+    root.elementFromPoint(clientX, clientY)?.closest("[data-step]")
+  );
+}
+
 /** Return a listener for the words: a press on a word, and a drag along them, is the step that reads it.
  * @param {SetState<State>} set */
 const along = (set) =>
-  dragged(({ event: { clientX, clientY, currentTarget } }) => {
-    const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
-    const word = /** @type {HTMLElement | null | undefined} */ (
-      root.elementFromPoint(clientX, clientY)?.closest("[data-step]")
-    );
+  dragged(({ event }) => {
+    const word = pointedAt(event);
     if (word) set({ step: Number(word.dataset.step), ...STILL });
   });
+
+/** Let the arrow keys go on from the word on which a press or a drag ends: the area has caught the press, not the word.
+ * @param {Press} event */
+const goOnFrom = (event) => pointedAt(event)?.querySelector("input")?.focus({ preventScroll: true });
 
 /** Return the words of the text, and the button that plays. A press on a word is the step that reads it; the prompt is
  * read in one step.
@@ -229,7 +241,7 @@ const along = (set) =>
  * @param {SetState<State>} set
  * @param {string} id */
 const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words">
-  <div class="qkv-drag" role="radiogroup" aria-label="read up to" @pointerdown=${along(set)} @pointermove=${along(set)}>${Array.from(
+  <div class="qkv-drag" role="radiogroup" aria-label="read up to" @pointerdown=${along(set)} @pointermove=${along(set)} @pointerup=${goOnFrom}>${Array.from(
     { length: WRITTEN },
     (_, i) => {
       const isRead = i + 1 < step;

@@ -59,13 +59,13 @@ export default widget("TrainLab", {
   },
   says: (/** @type {State} */ state) => {
     const { run, frame } = seenIn(state);
-    return [findingText(state, run, frame), habitText(run)].join(" ").trim();
+    return [findingText(state, run, frame), habitText(run, frame)].join(" ").trim();
   },
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
       <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
-      <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run)}</b>${problemText(state)}</p>
+      <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run, seen.frame)}</b>${problemText(state)}</p>
       ${pictures(state, seen, set)} ${walk(seen, set)} ${unfolding(state, set, id)}
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
         ${legend(state, seen, set, id)}
@@ -152,12 +152,13 @@ const choicesOf = (state) => ({
   seed: state.seed,
 });
 
-/** Start a training beside the others; the oldest leaves when there are too many.
+/** Start a training beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
  * @param {State} state
  * @param {SetState<State>} set */
 function train(state, set) {
   const choices = choicesOf(state);
-  const kept = (state.runs ?? storedRuns(state)).slice(1 - MOST);
+  const [first, ...others] = state.runs ?? storedRuns(state);
+  const kept = first ? [first, ...others.slice(2 - MOST)] : [];
   const plain = nameOf(choices);
   const isKnown = kept.some(({ name }) => name === plain);
   const run = {
@@ -220,6 +221,8 @@ function trainHere(state, seen, set) {
 const percent = (share) => `${num(100 * share, { places: share > 0.99 && share < 1 ? 1 : 0 })} %`;
 const nats = (/** @type {number} */ surprise) => `${num(surprise, { places: 2 })} nats`;
 
+const isLast = (/** @type {Training} */ { frames }, /** @type {Frame} */ frame) => frame === frames[frames.length - 1];
+
 /** Say how good the model is at the frame.
  * @param {State} state
  * @param {Training} run
@@ -228,7 +231,7 @@ function findingText(state, run, frame) {
   if (run.frames.length === 0) return "Every number in the model is random. Press Train.";
   const name = `“${run.name}”${run.isStored ? ", trained before" : ""}`;
   const where = `step ${frame.step} of ${STEPS}`;
-  if (run.result && frame === run.frames[run.frames.length - 1]) return `${name}: ${SAYS[state.task].end(run.result)}`;
+  if (run.result && isLast(run, frame)) return `${name}: ${SAYS[state.task].end(run.result)}`;
   return `${name}, ${where}: ${SAYS[state.task].during(frame)}`;
 }
 
@@ -265,10 +268,12 @@ const HABITS = {
     "In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.",
 };
 
-/** Say what a model does that has not learned its task.
- * @param {Training} run */
-function habitText({ result, choices }) {
-  if (!result) return "";
+/** Say what a model does that has not learned its task: at the end of its training alone.
+ * @param {Training} run
+ * @param {Frame} frame */
+function habitText(run, frame) {
+  const { result, choices } = run;
+  if (!result || !isLast(run, frame)) return "";
   const { habit, own = 0 } = result;
   const byHeart = own >= 0.95 && result.score < 0.9;
   const learned = byHeart ? ` It has learned its own ${num(choices.sentences)} sentences by heart.` : "";
@@ -297,12 +302,21 @@ function pictures(state, seen, set) {
         line: frame.shown?.[i],
         right: TEXT[TEXT.length - 1],
         asked: i ? "" : "next",
+        isStored: run.isStored,
       }),
     );
   }
   if (state.task === "labeller")
     return SAWS.map((from, i) =>
-      picture({ title: "", tokens: PUZZLE, from, line: frame.shown?.[i], right: SAW_IS[i], asked: PUZZLE[from] }),
+      picture({
+        title: "",
+        tokens: PUZZLE,
+        from,
+        line: frame.shown?.[i],
+        right: SAW_IS[i],
+        asked: PUZZLE[from],
+        isStored: run.isStored,
+      }),
     );
   const { language, rule } = run.choices;
   const turns = state.handles.includes("rule");
@@ -318,6 +332,7 @@ function pictures(state, seen, set) {
       line: frame.shown?.[i],
       right: nouns[first ? 0 : 1],
       asked: IT[language === "english" ? 0 : 1],
+      isStored: run.isStored,
       turn: turns
         ? {
             isTurned: isTurned(state.rule, act, adjective),
@@ -333,9 +348,9 @@ const LAYERS = ["layer 2, from the last symbol", "layer 1, the head that looks m
 const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
 
 /** Return a text with arcs from the token that asks, and the likeliest answers.
- * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string,
+ * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string, isStored: boolean,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
-function picture({ title, tokens, from, line, right, asked, turn = null }) {
+function picture({ title, tokens, from, line, right, asked, isStored, turn = null }) {
   const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
   const total = widths.reduce((sum, width) => sum + width, 0);
   /** @type {number[]} */
@@ -362,23 +377,25 @@ function picture({ title, tokens, from, line, right, asked, turn = null }) {
         const kind = j === from ? "qkv-train-asks" : "";
         const style = `flex-grow: ${widths[j]}; --qkv-p: ${rounded(weights[j] ?? 0)}`;
         return turn && j === last
-          ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title="turn the rule round"
+          ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title="teach it the opposite: this adjective means the other noun"
               @click=${turn.onClick}>${token}<span aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</span></button>`
           : html`<span class=${kind} style=${style}>${token}</span>`;
       })}
     </div>
-    ${asked ? html`<p class="qkv-train-says">${asked} = ${answers(line, right)}</p>` : nothing}
+    ${asked ? html`<p class="qkv-train-says">${asked} = ${isStored && !line ? "not stored at this step; press Train" : answers(line, right)}</p>` : nothing}
   </figure>`;
 }
 
 const SEEN = 0.01; // a smaller chance is left out
+const SURE = 0.1; // by so much the likeliest answer has to be likelier than the next one to count as an answer
 
 /** @param {Line | undefined} line
  * @param {string} right */
 function answers(line, right) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
-  const verdict = word === right ? "✓" : `✗ (${right})`;
+  const isSure = chance - less >= SURE;
+  const verdict = isSure && word === right ? "✓" : `${isSure ? "✗" : "unsure"} (${right})`;
   return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
     ${less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
 }
@@ -430,7 +447,7 @@ function charts(state, { runs, run, frame }) {
     return [
       drawn({
         title: html`<i>${asked}</i> right`,
-        reading: shownShare(frame.score),
+        reading: html`${shownShare(frame.score)} <small>of 100</small>`,
         label: `The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
         marks: [yAxis({ scale: shareUp, ticks: [0, 0.5, 1], format: percent }), all((f) => f.score, shareUp)],
       }),
