@@ -394,8 +394,8 @@ const SURE = 0.1; // by so much the likeliest answer has to be likelier than the
 function answers(line, right) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
-  const isSure = chance - less >= SURE;
-  const verdict = isSure && word === right ? "✓" : `${isSure ? "✗" : "unsure"} (${right})`;
+  const judged = word === right ? "✓" : `✗ (${right})`;
+  const verdict = chance - less < SURE ? "unsure" : judged;
   return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
     ${less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
 }
