@@ -2,7 +2,7 @@
 
 python -m tools.translations update             write new and changed texts into the catalogues; derive zh_CN
 python -m tools.translations check              list what is missing, stale or breaks a rule; exit 1 if anything does
-python -m tools.translations weave LANGUAGE     write the course in a language into _build/LANGUAGE
+python -m tools.translations weave LANGUAGE DIR write the course in a language into a folder
 
 `check` exits with 1 if it lists anything. What stands in translations/unfinished.txt may be missing.
 """
@@ -10,38 +10,15 @@ python -m tools.translations weave LANGUAGE     write the course in a language i
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.site import ROOT, files_below, listed_pages
+from tools.course import TRANSLATED as LANGUAGES
 from tools.translations import catalogues, rules, simplified, sources
+from tools.translations.weaving import CATALOGUES, UNFINISHED, catalogue, name_of, translated, unfinished, weave
 
-CATALOGUES = ROOT / "translations"
-UNFINISHED = CATALOGUES / "unfinished.txt"
 WRITTEN, DERIVED = "zh_TW", "zh_CN"  # people translate into the first; the second is made from it
-LANGUAGES = (WRITTEN, DERIVED)
-COURSE = ("book", "chapters", "exercises")  # the folders of notebooks and pages
-
-
-def translated() -> list[Path]:
-    """Return the notebooks and pages with texts of their own. Those of the solutions are the exercises'."""
-    found = [ROOT / f"{page}{suffix}" for page in listed_pages() for suffix in (".ipynb", ".md")]
-    return [path for path in found if path.exists() and path.parent.name != "solutions"]
-
-
-def name_of(path: Path) -> str:
-    return path.relative_to(ROOT).with_suffix("").as_posix()
-
-
-def catalogue(path: Path, language: str) -> Path:
-    return CATALOGUES / language / f"{name_of(path)}.po"
-
-
-def unfinished() -> list[str]:
-    """Return the pages that are still to be translated; readers see them in English."""
-    return UNFINISHED.read_text(encoding="utf-8").split()
 
 
 def update() -> int:
@@ -82,33 +59,19 @@ def findings(path: Path, language: str) -> Iterator[str]:
         yield from (f"{language}/{name}, {where or 'page'}, {text[:50]!r}: {line}" for line in broken)
 
 
-def weave(language: str) -> int:
-    """Write the course in a language: each notebook and page that is translated, and the others as they are."""
-    target = ROOT / "_build" / language
-    shutil.rmtree(target, ignore_errors=True)
-    texts = set(translated())
-    for path in (file for folder in COURSE for file in files_below(ROOT / folder)):
-        place = target / path.relative_to(ROOT)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        if path in texts and catalogue(path, language).exists():
-            translate = catalogues.translator(catalogues.read(catalogue(path, language), language))
-            place.write_text(sources.woven_file(path, translate), encoding="utf-8")
-        else:
-            shutil.copy(path, place)
-    print(f"The course in {language}: {target.relative_to(ROOT)}")
-    return 0
-
-
 def main() -> int:
     """Run the command line. Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("update")
     commands.add_parser("check")
-    commands.add_parser("weave").add_argument("language", choices=LANGUAGES)
+    weaves = commands.add_parser("weave")
+    weaves.add_argument("language", choices=LANGUAGES)
+    weaves.add_argument("folder", type=Path)
     asked = parser.parse_args()
     if asked.command == "weave":
-        return weave(asked.language)
+        print(f"{len(weave(asked.language, asked.folder))} files in {asked.folder}")
+        return 0
     return update() if asked.command == "update" else check()
 
 

@@ -15,6 +15,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 from .fonts import data_uri, subset_woff2
+from .language import is_english
 
 ROOT = Path(__file__).resolve().parents[3]
 KATEX = ROOT / "node_modules" / "katex" / "dist"
@@ -74,10 +75,14 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def add_assets(app: Sphinx, config: Config) -> None:
-    """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale."""
-    assets = Path(app.outdir).parent / "assets"
-    write_katex(assets / "katex")
-    write_theme(assets / "styles")
+    """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale.
+
+    The other languages have those of the English site.
+    """
+    assets = ROOT / "_build" / "assets"
+    if is_english():
+        write_katex(assets / "katex")
+        write_theme(assets / "styles")
     config.html_static_path.append(str(assets))
     skin = [
         file
@@ -92,8 +97,10 @@ def add_assets(app: Sphinx, config: Config) -> None:
 
 def add_formula_characters(app: Sphinx, env: BuildEnvironment) -> None:
     """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts."""
+    if not is_english():
+        return
     shown = (about.get("qkv_formula_characters", "") for about in env.metadata.values())
-    write_katex(Path(app.outdir).parent / "assets" / "katex", LETTERS.union(*shown))
+    write_katex(ROOT / "_build" / "assets" / "katex", LETTERS.union(*shown))
 
 
 def setup(app: Sphinx) -> None:

@@ -23,6 +23,8 @@ sys.path.append(str(ROOT))
 
 from browser_python import controls, pack, runnable_cells  # noqa: E402  (the package is not installed)
 
+from .language import is_english  # noqa: E402
+
 SCRATCH = "book/try"
 
 
@@ -70,7 +72,11 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     Raises:
         ExtensionError: Pyodide is not installed.
     """
-    if exception is not None or not any(page.startswith("exercises/") for page in app.env.found_docs):
+    if (
+        exception is not None
+        or not is_english()
+        or not any(page.startswith("exercises/") for page in app.env.found_docs)
+    ):
         return
     if not pack.PYODIDE.exists():
         raise ExtensionError("Pyodide is missing. Install it with: npm install --no-save")
