@@ -73,7 +73,10 @@ def english(text: str, said: str) -> Iterator[str]:
 
 @cache
 def stays() -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in table()["other"]["stays"]) + r"|\b[A-Za-z]\b")
+    """Return what matches the words that may stay, names of errors and of dtypes, and single letters."""
+    words = sorted(table()["other"]["stays"], key=len, reverse=True)  # the longest first: "GPT-2" before "GPT"
+    names = r"\b\w+Error\b|\bu?int\d+|\bb?float\d+|\b[A-Za-z]\b"
+    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words) + "|" + names)
 
 
 def punctuation(text: str, said: str) -> Iterator[str]:
