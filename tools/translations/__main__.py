@@ -15,40 +15,44 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.course import TRANSLATED as LANGUAGES
-from tools.translations import catalogues, rules, simplified, sources
+from tools.translations import catalogues, rules, scripts, simplified, sources
+from tools.translations.sources import Unit
 from tools.translations.weaving import CATALOGUES, UNFINISHED, catalogue, name_of, translated, unfinished, weave
 
 WRITTEN, DERIVED = "zh_TW", "zh_CN"  # people translate into the first; the second is made from it
 
 
+def texts() -> dict[str, list[Unit]]:
+    """Return all texts by the names of their catalogues: those of pages, and those of the site's own code."""
+    return {name_of(path): sources.units(path) for path in translated()} | scripts.catalogues()
+
+
 def update() -> int:
-    """Write the texts of all pages that are being translated into the catalogues, and derive the second language."""
+    """Write all texts that are being translated into the catalogues, and derive the second language."""
     known = catalogues.memory(CATALOGUES / WRITTEN, WRITTEN)
-    for path in translated():
-        units = sources.units(path)
-        place = catalogue(path, WRITTEN)
-        if not place.exists() and name_of(path) in unfinished():
+    for name, units in texts().items():
+        place = catalogue(name, WRITTEN)
+        if not place.exists() and name in unfinished():
             continue
         new = catalogues.updated(units, catalogues.read(place, WRITTEN), known)
         catalogues.write(place, new)
-        catalogues.write(catalogue(path, DERIVED), catalogues.derived(new, DERIVED, simplified.simplified))
+        catalogues.write(catalogue(name, DERIVED), catalogues.derived(new, DERIVED, simplified.simplified))
         left = list(catalogues.unfinished(units, new))
-        print(f"{name_of(path)}: {len(units)} texts, {len(left)} to translate")
+        print(f"{name}: {len(units)} texts, {len(left)} to translate")
     return 0
 
 
 def check() -> int:
     """Print what is wrong. Return the exit code."""
-    wrong = [line for path in translated() for language in LANGUAGES for line in findings(path, language)]
+    wrong = [line for name, units in texts().items() for each in LANGUAGES for line in findings(name, units, each)]
     if wrong:
         print("\n".join(wrong), "\nNew and changed texts come into the catalogues with: make translations", sep="\n")
     return bool(wrong)
 
 
-def findings(path: Path, language: str) -> Iterator[str]:
-    """Yield what is wrong with the translation of a page, or with calling it unfinished."""
-    name, units = name_of(path), sources.units(path)
-    catalog = catalogues.read(catalogue(path, language), language)
+def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
+    """Yield what is wrong with the translation of a page or of code, or with calling it unfinished."""
+    catalog = catalogues.read(catalogue(name, language), language)
     left = list(catalogues.unfinished(units, catalog))
     if name in unfinished() and not left:
         yield f"{name} is translated: take it off translations/{UNFINISHED.name}"

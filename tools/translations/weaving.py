@@ -26,8 +26,9 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def catalogue(path: Path, language: str) -> Path:
-    return CATALOGUES / language / f"{name_of(path)}.po"
+def catalogue(name: str, language: str) -> Path:
+    """Return the catalogue of a page, or of texts of the code."""
+    return CATALOGUES / language / f"{name}.po"
 
 
 def unfinished() -> list[str]:
@@ -37,12 +38,12 @@ def unfinished() -> list[str]:
 
 def translate_page(path: Path, language: str) -> Translate:
     """Return what translates the units of a page: into themselves if it has no catalogue."""
-    return catalogues.translator(catalogues.read(catalogue(path, language), language))
+    return catalogues.translator(catalogues.read(catalogue(name_of(path), language), language))
 
 
 def words(name: str, language: str) -> dict[str, str]:
     """Return the translations of a catalogue of code, by their English texts."""
-    known = catalogues.messages(catalogues.read(CATALOGUES / language / f"{name}.po", language))
+    known = catalogues.messages(catalogues.read(catalogue(name, language), language))
     return {text: str(message.string) for (_, text), message in known.items() if catalogues.is_done(message)}
 
 
