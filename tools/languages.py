@@ -18,6 +18,7 @@ from jupyter_cache.base import CacheBundleIn
 
 from tools.course import ROOT
 from tools.translations import outputs, weaving
+from tools.translations.skin import speak, t
 
 SHARED = ("src", "browser_python", "tools", "node_modules", "book/ext", "book/static", "book/templates")
 EXERCISES = "exercises"
@@ -32,6 +33,7 @@ def prepare(language: str, folder: Path, toc: Path, english: Path) -> None:
         toc: the table of contents of the English site
         english: the cache with the English notebooks that have run
     """
+    speak(language)
     woven = weaving.weave(language, folder)
     for name in SHARED:
         place = folder / name
@@ -53,10 +55,11 @@ def write(path: Path, text: str) -> None:
 
 
 def table_of_contents(toc: Path) -> str:
-    """Return the table of contents without the solutions: only the English site has their pages."""
+    """Return the table of contents with its captions translated, and without the solutions, which are in English alone."""
     table = yaml.safe_load(toc.read_text(encoding="utf-8"))
     parts = table.get("parts", [])
     for part in parts:
+        part["caption"] = t(part["caption"])
         part["chapters"] = [page for page in part["chapters"] if not page["file"].startswith("solutions/")]
     table["parts"] = [part for part in parts if part["chapters"]]
     return yaml.safe_dump(table, sort_keys=False, allow_unicode=True)

@@ -1,8 +1,8 @@
 """The language of a site. A translated site is built from woven notebooks and pages; this module adds what is left.
 
-- `t` translates the site's own texts, in templates and in this extension.
-- Sections keep the anchors of the English page, so that a link fits a page in every language, and the style of a section
-  does not depend on its title. The English build writes them down (`ANCHORS`); the others read them.
+- `t` translates the site's own texts, in templates and in this extension (`tools.translations.skin`).
+- Sections keep the anchors of the English page, so that a link fits a page in every language, and the style of a
+  section does not depend on its title. The English build writes them down (`ANCHORS`); the others read them.
 - Each page links to itself in the other languages. A page that is not finished says so.
 - What all languages share, such as scripts and Python, is in the English site's folder alone.
 """
@@ -26,46 +26,24 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT))
 
 from tools.course import ENGLISH, LANGUAGES, TRANSLATED  # noqa: E402  (the package is not installed)
-from tools.translations import scripts, terms, weaving  # noqa: E402
+from tools.translations import terms, weaving  # noqa: E402
+from tools.translations.skin import is_english, language, speak, t  # noqa: E402
 
 ANCHORS = ROOT / "_build" / "anchors.json"
 STATIC_LINK = re.compile(r'(?<=["(])((?:\.\./)*)(?=_static/)')
-__all__ = ["scripts"]  # other modules import it from here
-SKIN = ("site", "widgets")  # the catalogues of the texts that no page of the course contains
-_language = [ENGLISH]
-_words: dict[str, str] = {}
 _anchors: dict[str, Any] = {}
-
-
-def t(text: str, /, **values: Any) -> str:
-    """Return one of the site's texts in its language, with its placeholders filled in."""
-    said = _words.get(text, text)
-    return said.format_map(values) if values else said
-
-
-def is_english() -> bool:
-    """Return whether this is the English site."""
-    return _language[0] == ENGLISH
-
-
-def words_of(texts: list[str]) -> dict[str, str]:
-    """Return the translations of these texts: those that have one."""
-    return {text: _words[text] for text in texts if text in _words}
 
 
 def names_of_terms() -> dict[str, str]:
     """Return the English name of each term of the glossary, by its name in the site's language."""
-    place = TRANSLATED.index(_language[0])
+    place = TRANSLATED.index(language())
     return {names[place]: term for term, names in terms.glossary().items()}
 
 
 def load(app: Sphinx, config: Config) -> None:
     """Read the site's texts in its language, and the anchors of the English pages."""
-    _language[0] = config.language
-    _words.clear()
+    speak(config.language)
     if not is_english():
-        for name in SKIN:
-            _words.update(weaving.words(name, config.language))
         _anchors.update(json.loads(ANCHORS.read_text(encoding="utf-8")))
         for kind in ("show", "hide"):  # the line above code that is folded
             config[f"nb_code_prompt_{kind}"] = t(config[f"nb_code_prompt_{kind}"])
@@ -129,20 +107,20 @@ def switch(page: str) -> list[dict[str, str]]:
     return [
         {
             "code": code,
-            "tag": language.tag,
-            "name": language.name,
-            "path": f"{language.folder}/{page}.html".lstrip("/"),
-            "isHere": code == _language[0],
-            "link": f"{up}{language.folder}/{page}.html".replace(f"{up}/", up),
+            "tag": other.tag,
+            "name": other.name,
+            "path": f"{other.folder}/{page}.html".lstrip("/"),
+            "isHere": code == language(),
+            "link": f"{up}{other.folder}/{page}.html".replace(f"{up}/", up),
         }
-        for code, language in LANGUAGES.items()
+        for code, other in LANGUAGES.items()
         if code in built
     ]
 
 
 def language_of(page: str) -> dict[str, Any]:
     """Return the variables of a template that depend on the language, for a page."""
-    here = LANGUAGES[_language[0]]
+    here = LANGUAGES[language()]
     return {
         "t": t,
         "language": here.tag,

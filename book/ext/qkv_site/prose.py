@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from .language import ROOT, t
+from .language import ROOT, is_english, names_of_terms
 from .reading import reading
 
 LOGGER = logging.getLogger(__name__)
@@ -72,7 +72,8 @@ def mark_sections(document: nodes.document) -> None:
 
 def colour_words(document: nodes.document) -> None:
     """Add the class of its colour to each bold term and each matrix in code that names a query, key or value."""
-    terms = {t(term): role for term, role in TERMS.items()}
+    names = {} if is_english() else names_of_terms()
+    terms = TERMS | {name: TERMS[term] for name, term in names.items() if term in TERMS}
     for strong in document.findall(nodes.strong):
         if (role := terms.get(strong.astext().lower())) is not None:
             strong["classes"].append(f"qkv-{role}")

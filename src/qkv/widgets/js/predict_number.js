@@ -1,4 +1,4 @@
-import { html, num } from "./base.js";
+import { html, num, t } from "./base.js";
 import { prediction, rich } from "./predicting.js";
 import { linear, logarithmic } from "./scales.js";
 
@@ -9,9 +9,9 @@ import { linear, logarithmic } from "./scales.js";
 
 export default prediction("PredictNumber", {
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
-  verdict: (/** @type {State} */ state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
+  verdict: (/** @type {State} */ state) => t`${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
   form: ({ unit }, mine, set) => html`<label class="qkv-typed">
-    <span class="qkv-label">your guess</span>
+    <span class="qkv-label">${t`your guess`}</span>
     <input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
       @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
     ${unit}
@@ -28,9 +28,9 @@ function numberLine({ guess: [guess], answer, near, unit }) {
   const share = (/** @type {number} */ value) => `${Math.round(1000 * place(value)) / 10}%`;
   const mark = (/** @type {string} */ kind, /** @type {number} */ value, /** @type {string} */ name) =>
     html`<span class="qkv-line-mark ${kind}" style="--qkv-at: ${share(value)}">${name} <b>${num(value)}</b></span>`;
-  return html`<div class="qkv-number-line" role="img" aria-label="On a line: your guess ${num(guess)}, the answer ${withUnit(answer, unit)}.">
+  return html`<div class="qkv-number-line" role="img" aria-label=${t`On a line: your guess ${num(guess)}, the answer ${withUnit(answer, unit)}.`}>
     <i style="left: ${share(answer - near)}; right: calc(100% - ${share(answer + near)})"></i>
-    ${mark("qkv-line-guess", guess, "you")} ${mark("qkv-line-answer", answer, "answer")}
+    ${mark("qkv-line-guess", guess, t`you`)} ${mark("qkv-line-answer", answer, t`answer`)}
   </div>`;
 }
 
@@ -56,9 +56,9 @@ const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
  * answer, else a difference.
  * @param {State} state */
 function howFar({ guess: [guess], answer, near, unit }) {
-  if (isNear(guess, answer, near)) return guess === answer ? "That is right." : "That is close.";
+  if (isNear(guess, answer, near)) return guess === answer ? t`That is right.` : t`That is close.`;
   const ratio = guess / answer;
-  if (ratio >= 2) return `Your guess is ${num(ratio, { digits: 2 })} times too large.`;
-  if (ratio > 0 && ratio <= 0.5) return `Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
-  return `Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
+  if (ratio >= 2) return t`Your guess is ${num(ratio, { digits: 2 })} times too large.`;
+  if (ratio > 0 && ratio <= 0.5) return t`Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
+  return t`Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
 }

@@ -29,6 +29,8 @@ function wordsOfPage() {
 export function t(strings, ...values) {
   ofPage ??= wordsOfPage();
   const text = strings.reduce((all, part, i) => `${all}{${i - 1}}${part}`);
-  const pieces = ((words ?? ofPage)[text] ?? text).split(/\{(\d)\}/).map((piece, i) => (i % 2 ? values[Number(piece)] : piece));
-  return values.some((value) => value && typeof value === "object") ? pieces : pieces.join("");
+  const parts = ((words ?? ofPage)[text] ?? text).split(/\{(\d)\}/);
+  const pieces = parts.map((piece, i) => (i % 2 ? values[Number(piece)] : piece));
+  const isPlain = values.every((value) => !value || typeof value !== "object");
+  return isPlain ? pieces.join("") : pieces.filter((piece) => piece !== "");
 }
