@@ -155,7 +155,9 @@ def runnable(name: str) -> str:
 
 def not_here(why: str) -> str:
     """Return the note below a chapter's cell that prints, but cannot run on the page."""
-    words = t("In the notebook only: it {why}.", why=t(why))
+    _, uses, name = why.partition("uses ")
+    reason = t("uses {name}", name=name) if uses else t(why)
+    words = t("In the notebook only: it {why}.", why=reason)
     return f'<p class="qkv-live qkv-own qkv-said">{escape(words)}</p>'
 
 

@@ -90,9 +90,9 @@ def catalogues() -> dict[str, list[Unit]]:
     site |= {path: list(script_texts(path)) for path in [*STATIC.glob("*.js"), *RUNTIME.glob("*.js")]}
     site[ROOT / "_toc.yml"] = captions
     reasons = tomllib.loads((python / "not_on_page.toml").read_text(encoding="utf-8"))
-    site[python / "not_on_page.toml"] = [why for page in reasons.values() for why in page.values()]
-    configured = re.findall(r'nb_code_prompt_\w+: "(.+)"', (ROOT / "_config.yml").read_text(encoding="utf-8"))
-    site[ROOT / "_config.yml"] = configured
+    site[python / "not_on_page.toml"] = [
+        why for page in reasons.values() for why in page.values() if not why.startswith("uses ")
+    ]
     widgets = {path: list(script_texts(path)) for path in WIDGETS.rglob("*.js")}
     return {"site": units(site), "widgets": units(widgets)}
 

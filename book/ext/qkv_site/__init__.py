@@ -12,9 +12,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))  # `tools` and `browser_python`, which are not installed
 
 from . import (
     assets,

@@ -14,8 +14,9 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from tools.translations.skin import is_english
+
 from .fonts import data_uri, subset_woff2
-from .language import is_english
 
 ROOT = Path(__file__).resolve().parents[3]
 KATEX = ROOT / "node_modules" / "katex" / "dist"

@@ -23,9 +23,9 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 import qkv.widgets
+from tools.translations.skin import is_english
 
 from .fonts import data_uri, file_bytes, subset_font
-from .language import is_english
 
 FONTS = Path(__file__).resolve().parents[3] / "node_modules" / "@fontsource-variable"
 # Traditional Chinese first; the second font has the characters that exist only in simplified Chinese.

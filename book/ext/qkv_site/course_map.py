@@ -14,7 +14,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from .language import t
+from tools.translations.skin import t
+
 from .maths import typeset_title
 from .navigation import DEEPER, deeper_of
 from .pictures import part, picture

@@ -18,7 +18,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from .language import t
+from tools.translations.skin import t
 
 SIGN = "qkv-unfold"
 FOLDED = ("chapters/", "book/")

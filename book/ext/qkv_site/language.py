@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT))
-
-from tools.course import ENGLISH, LANGUAGES, TRANSLATED  # noqa: E402  (the package is not installed)
-from tools.translations import terms, weaving  # noqa: E402
-from tools.translations.skin import is_english, language, speak, t  # noqa: E402
+from tools.course import ENGLISH, LANGUAGES, ROOT, TRANSLATED
+from tools.translations import terms, weaving
+from tools.translations.skin import is_english, language, speak, t
 
 ANCHORS = ROOT / "_build" / "anchors.json"
 STATIC_LINK = re.compile(r'(?<=["(])((?:\.\./)*)(?=_static/)')
@@ -45,8 +41,7 @@ def load(app: Sphinx, config: Config) -> None:
     speak(config.language)
     if not is_english():
         _anchors.update(json.loads(ANCHORS.read_text(encoding="utf-8")))
-        for kind in ("show", "hide"):  # the line above code that is folded
-            config[f"nb_code_prompt_{kind}"] = t(config[f"nb_code_prompt_{kind}"])
+        config.nb_code_prompt_show, config.nb_code_prompt_hide = t("Show the code"), t("Hide the code")
 
 
 # ── anchors ───────────────────────────────────────────────────────────────────────────────────────

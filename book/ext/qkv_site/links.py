@@ -20,7 +20,9 @@ from pybtex.style.template import Node, field, href, optional, sentence
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from .language import is_english, names_of_terms, t
+from tools.translations.skin import is_english, t
+
+from .language import names_of_terms
 
 LOGGER = logging.getLogger(__name__)
 REFERENCES, GLOSSARY = "book/references", "book/glossary"

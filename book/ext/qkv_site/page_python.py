@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT))
-
-from browser_python import controls, pack, runnable_cells  # noqa: E402  (the package is not installed)
-
-from .language import is_english  # noqa: E402
+from browser_python import controls, pack, runnable_cells
+from tools.translations.skin import is_english
 
 SCRATCH = "book/try"
 

@@ -12,8 +12,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tools.translations import scripts
+from tools.translations.skin import is_english, t, words_of
+
 from . import chinese, maths, navigation, prose, widgets
-from .language import is_english, language_of, scripts, t, words_of
+from .language import language_of
 from .page_python import controls
 from .published import site_of
 

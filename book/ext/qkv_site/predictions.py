@@ -14,7 +14,7 @@ from itertools import dropwhile, takewhile
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .language import t
+from tools.translations.skin import t
 
 END = (
     '<p class="qkv-uncover"><button type="button">{}</button></p>'

@@ -14,7 +14,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from .language import ROOT, is_english, names_of_terms
+from tools.course import ROOT
+from tools.translations.skin import is_english
+
+from .language import names_of_terms
 from .reading import reading
 
 LOGGER = logging.getLogger(__name__)

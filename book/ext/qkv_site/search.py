@@ -19,7 +19,8 @@ from pybtex.backends import plaintext
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from .language import is_english, language
+from tools.translations.skin import is_english, language
+
 from .links import REFERENCES
 from .navigation import DEEPER
 

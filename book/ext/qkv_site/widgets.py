@@ -16,8 +16,9 @@ from sphinx.errors import ExtensionError
 
 import qkv.widgets
 from qkv.widgets.base import limits_of
+from tools.translations import scripts
+from tools.translations.skin import t, words_of
 
-from .language import scripts, t, words_of
 from .node import Node
 
 Traits = dict[str, Any]
