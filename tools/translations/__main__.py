@@ -14,8 +14,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.course import ROOT
 from tools.course import TRANSLATED as LANGUAGES
-from tools.translations import catalogues, rules, scripts, simplified, sources
+from tools.translations import catalogues, messages, rules, scripts, simplified, sources, weaving
 from tools.translations.sources import Unit
 from tools.translations.weaving import CATALOGUES, UNFINISHED, catalogue, name_of, translated, unfinished, weave
 
@@ -23,12 +24,21 @@ WRITTEN, DERIVED = "zh_TW", "zh_CN"  # people translate into the first; the seco
 
 
 def texts() -> dict[str, list[Unit]]:
-    """Return all texts by the names of their catalogues: those of pages, and those of the site's own code."""
-    return {name_of(path): sources.units(path) for path in translated()} | scripts.catalogues()
+    """Return all texts by the names of their catalogues: those of pages, of rooms of messages, and of the site."""
+    return {name_of(path): sources.units(path) for path in translated()} | messages.rooms() | scripts.catalogues()
+
+
+def shipped(language: str) -> dict[Path, str]:
+    """Return what the package has in a language, by its files: the messages of its Python, the texts of its widgets."""
+    words = catalogues.memory(CATALOGUES / language / "messages", language)
+    return {
+        messages.dictionary(language): messages.written(words),
+        scripts.dictionary(language): scripts.written(weaving.words("widgets", language)),
+    }
 
 
 def update() -> int:
-    """Write all texts that are being translated into the catalogues, and derive the second language."""
+    """Write all texts that are being translated into the catalogues, derive the second language, write what ships."""
     known = catalogues.memory(CATALOGUES / WRITTEN, WRITTEN)
     for name, units in texts().items():
         place = catalogue(name, WRITTEN)
@@ -39,19 +49,23 @@ def update() -> int:
         catalogues.write(catalogue(name, DERIVED), catalogues.derived(new, DERIVED, simplified.simplified))
         left = list(catalogues.unfinished(units, new))
         print(f"{name}: {len(units)} texts, {len(left)} to translate")
+    for language in LANGUAGES:
+        for path, text in shipped(language).items():
+            path.write_text(text, encoding="utf-8")
     return 0
 
 
 def check() -> int:
     """Print what is wrong. Return the exit code."""
     wrong = [line for name, units in texts().items() for each in LANGUAGES for line in findings(name, units, each)]
+    wrong += [line for language in LANGUAGES for line in old_dictionaries(language)]
     if wrong:
         print("\n".join(wrong), "\nNew and changed texts come into the catalogues with: make translations", sep="\n")
     return bool(wrong)
 
 
 def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
-    """Yield what is wrong with the translation of a page or of code, or with calling it unfinished."""
+    """Yield what is wrong with the translation of a page, room or catalogue, or with calling it unfinished."""
     catalog = catalogues.read(catalogue(name, language), language)
     left = list(catalogues.unfinished(units, catalog))
     if name in unfinished() and not left:
@@ -61,6 +75,13 @@ def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
     for (where, text), message in catalogues.messages(catalog).items():
         broken = rules.broken(text, str(message.string), language) if catalogues.is_done(message) else ()
         yield from (f"{language}/{name}, {where or 'page'}, {text[:50]!r}: {line}" for line in broken)
+
+
+def old_dictionaries(language: str) -> Iterator[str]:
+    """Yield the dictionaries that ship, if they do not have exactly what the catalogues have."""
+    for path, text in shipped(language).items():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            yield f"{path.relative_to(ROOT)} is not what the catalogues say"
 
 
 def main() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterable
@@ -95,6 +96,22 @@ def catalogues() -> dict[str, list[Unit]]:
     ]
     widgets = {path: list(script_texts(path)) for path in WIDGETS.rglob("*.js")}
     return {"site": units(site), "widgets": units(widgets)}
+
+
+DICTIONARIES = WIDGETS.parent / "dictionaries"
+
+
+def dictionary(language: str) -> Path:
+    """Return the file with the texts of the widgets in a language, which the package ships for notebooks."""
+    return DICTIONARIES / f"{language}.json"
+
+
+def written(words: dict[str, str]) -> str:
+    """Return this file's text: for each widget its texts and their translations."""
+    names = sorted(path.stem for path in WIDGETS.parent.glob("*.css") if path.stem != "base")
+    texts = {name: texts_of([WIDGETS / f"{name}.js"]) for name in names}
+    known = {name: {text: words[text] for text in texts[name] if text in words} for name in names}
+    return json.dumps(known, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
 def units(found: dict[Path, list[str]]) -> list[Unit]:

@@ -10,9 +10,9 @@ let words;
 let ofPage;
 
 /** Choose the translations of the texts that follow.
- * @param {Words | undefined} next nothing: those of the page */
+ * @param {Words | undefined} next nothing, or none: those of the page */
 export const speak = (next) => {
-  words = next;
+  words = next && Object.keys(next).length ? next : undefined;
 };
 
 /** Return the translations that the page has; none on an English page, and in node.
