@@ -16,6 +16,7 @@ MATHS = re.compile(r"\$\$?[^$]+\$\$?")
 CODE = re.compile(r"`[^`]+`")
 LINK = re.compile(r"\]\(([^)]+)\)")
 PLACEHOLDER = re.compile(r"(?<![\\A-Za-z0-9^_}])\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+BRACES = re.compile(r"\{[^{}]*\}")  # placeholders side by side, too
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 TAG = re.compile(r"<[^>]*>")
 ITALIC = re.compile(r"(?<!\*)\*(?:\*\*)?[^*]*[A-Za-z][^*]*\*(?:\*\*)?(?!\*)")  # names of works, sentences
@@ -60,13 +61,13 @@ def emphasis(text: str, said: str) -> Iterator[str]:
         wanted, found = (len(alone.findall(without(each, MATHS, CODE))) for each in (text, said))
         if wanted > found:
             yield f"{mark} stands {found} times, not {wanted}"
-    if "*" in said and "*" in TAG.sub("", MarkdownIt().render(without(said, MATHS, CODE))):
+    if "*" in said and "*" in TAG.sub("", MarkdownIt().render(without(said, MATHS, CODE, BRACES))):
         yield "Markdown does not see an emphasis: put punctuation outside of it"
 
 
 def english(text: str, said: str) -> Iterator[str]:
     """Nothing is left in English, except what `terms.toml` lets stay."""
-    rest = without(said, MATHS, CODE, PLACEHOLDER, LINK, ITALIC, CITATION, TAG, NAME, stays())
+    rest = without(said, MATHS, CODE, PLACEHOLDER, BRACES, LINK, ITALIC, CITATION, TAG, NAME, stays())
     if left := LATIN.findall(rest):
         yield f"English: {', '.join(left)}"
 
