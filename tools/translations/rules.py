@@ -16,7 +16,7 @@ Rule = Callable[[str, str], Iterator[str]]
 MATHS = re.compile(r"\$\$?[^$]+\$\$?")
 CODE = re.compile(r"`[^`]+`")
 LINK = re.compile(r"\]\(([^)]+)\)")
-PLACEHOLDER = re.compile(r"(?:(?<![\\\w^_}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+PLACEHOLDER = re.compile(r"(?:(?<![\\\w^_}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 LARGE_NUMBER = re.compile(r"(\d+(?:\.\d+)?) (million|billion)")
 LARGE = {"million": (100, 0.01), "billion": (10,)}  # a million is 100 萬 or 0.01 億, a billion is 10 億
