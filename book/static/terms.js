@@ -94,8 +94,7 @@ const linkAt = (target) => {
   return link?.closest(".qkv-term") ? null : /** @type {HTMLAnchorElement | null} */ (link);
 };
 /** @param {EventTarget | null} target */
-const isInside = (target) =>
-  target instanceof Node && Boolean(note?.contains(target) || shownFor?.contains(target));
+const isInside = (target) => target instanceof Node && Boolean(note?.contains(target) || shownFor?.contains(target));
 
 export function showTerms() {
   if (!document.querySelector(TERM)) return;
