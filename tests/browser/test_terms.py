@@ -3,7 +3,10 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
 
 CHAPTER = "chapters/03_scaling.html"
 LINK = "article a[href*='glossary.html#term-softmax']"
@@ -47,7 +50,9 @@ def test_the_first_tap_explains_and_a_press_outside_hides(visit: Callable[..., P
     link.tap()
     expect(note).to_be_visible()
     box = note.bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert box
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
     page.locator("article p").first.tap()
     expect(note).to_have_count(0)
     link.tap()
