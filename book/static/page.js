@@ -2,6 +2,7 @@
 
 import { t } from "../../src/qkv/widgets/js/words.js";
 import { anchored } from "./anchor.js";
+import { showTerms } from "./terms.js";
 
 (() => {
   const root = document.documentElement;
@@ -84,6 +85,8 @@ import { anchored } from "./anchor.js";
   };
   addEventListener("hashchange", openTarget);
   openTarget();
+
+  showTerms();
 
   // The list of all pages is longer than a window: it is scrolled to the page that is open.
   const list = document.querySelector(".sidebar-sticky");
