@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qkv.attention import Visit, unchanged
+from qkv.attention import MultiHeadAttention, Visit, unchanged
 from qkv.models.grammar import Sentence
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, targets
 from qkv.models.training import BATCH, N_SENTENCES, descend, one_thread, sentences, train_tagger
@@ -83,8 +83,9 @@ def one_matrix(seed: int) -> float:
 
     def with_one_matrix() -> Tagger:
         model = Tagger()
-        for block in model.encoder.stack.blocks:
-            block.attention.w_k = block.attention.w_q
+        for layer in model.modules():
+            if isinstance(layer, MultiHeadAttention):
+                layer.w_k = layer.w_q
         return model
 
     return round(accuracy(_trained(with_one_matrix, seed, rate=1e-2), sentences("new", 1000, seed=1)).it, 4)
