@@ -93,7 +93,7 @@ def is_finished(page: str) -> bool:
     return page not in weaving.unfinished()
 
 
-def switch(page: str) -> list[dict[str, str]]:
+def switch(page: str) -> list[dict[str, Any]]:
     """Return the links from a page to itself in each language of the site. Solutions are in English alone."""
     up = "../" * (page.count("/") + (0 if is_english() else 1))
     built = [ENGLISH, *os.environ.get("QKV_LANGUAGES", "").split()]
