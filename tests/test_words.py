@@ -23,7 +23,9 @@ from tools.translations import messages
 PACKAGE = Path(qkv.__file__).parent
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 # What stays in Latin letters on a Chinese card: names in code, types, examples, and what torch says.
-NAMES = re.compile(r"`[^`]*`|「[^」]*」|\b(float32|weights|out|softmax|torch|it|cat|n_[qk]|d_[kv]|[qkvQKVABdx])\b|√")
+NAMES = re.compile(
+    r"`[^`]*`|「[^」]*」|\b(\w+Error|float32|weights|out|softmax|torch|it|cat|n_[qk]|d_[kv]|[qkvQKVABdx])\b|√"
+)
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ def punctuation(text: str, said: str) -> Iterator[str]:
     yield from (f"space between Chinese: {each}" for each in re.findall(rf"[{HAN}，。] [{HAN}]", rest))
     mixed = re.findall(rf"[{HAN}][A-Za-z0-9$`]|[A-Za-z0-9$`][{HAN}]", PLACEHOLDER.sub("", rest))
     yield from (f"no space: {each}" for each in mixed)
-    quotes = '[“”]' if '"' in text else '[“”"]'  # a text with code may have its quotation marks
+    quotes = "[“”]" if '"' in text else '[“”"]'  # a text with code may have its quotation marks
     yield from (f"quotation mark: {each}" for each in re.findall(quotes, CODE.sub("", said)))
 
 

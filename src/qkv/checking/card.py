@@ -170,6 +170,7 @@ class Bar:
 
 
 def _standing(row: Row) -> str:
+    """Return the status of a question in the bar, its points, and whether they are of an earlier session."""
     share = t("{n} of {most}", n=points(row.points), most=points(row.max_points))
     status = translated(WORDS[row.status])
     if row.note:

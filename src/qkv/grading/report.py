@@ -283,6 +283,7 @@ def title(question: str) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
+    """Return a page, with the words of its language."""
     return (
         _environment()
         .get_template(template)
