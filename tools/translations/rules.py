@@ -16,7 +16,7 @@ Rule = Callable[[str, str], Iterator[str]]
 MATHS = re.compile(r"\$\$?[^$]+\$\$?")
 CODE = re.compile(r"`[^`]+`")
 LINK = re.compile(r"\]\(([^)]+)\)")
-PLACEHOLDER = re.compile(r"(?:(?<![\\\w^_}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
+PLACEHOLDER = re.compile(r"(?:(?<![\\A-Za-z0-9_^}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 LARGE_NUMBER = re.compile(r"(\d+(?:\.\d+)?) (million|billion)")
 LARGE = {"million": (100, 0.01), "billion": (10,)}  # a million is 100 萬 or 0.01 億, a billion is 10 億
@@ -103,7 +103,8 @@ def punctuation(text: str, said: str) -> Iterator[str]:
     yield from (f"space between Chinese: {each}" for each in re.findall(rf"[{HAN}，。] [{HAN}]", rest))
     mixed = re.findall(rf"[{HAN}][A-Za-z0-9$`]|[A-Za-z0-9$`][{HAN}]", PLACEHOLDER.sub("", rest))
     yield from (f"no space: {each}" for each in mixed)
-    yield from (f"quotation mark: {each}" for each in re.findall(r"[“”\"]", CODE.sub("", said)))
+    quotes = "[“”]" if '"' in text else '[“”"]'  # a text with code may have its quotation marks
+    yield from (f"quotation mark: {each}" for each in re.findall(quotes, CODE.sub("", said)))
 
 
 def terms(text: str, said: str) -> Iterator[str]:
