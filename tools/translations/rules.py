@@ -24,7 +24,9 @@ TAG = re.compile(r"<[^>]*>")
 ITALIC = re.compile(r"(?<!\*)\*(?:\*\*)?[^*]*[A-Za-z][^*]*\*(?:\*\*)?(?!\*)")  # names of works, sentences
 CITATION = re.compile(r"\[?[A-Z][\w .&]+(?:et al\.|and \w+|Team)?, \d{4}|^[A-Z]\w+ (?:et al\.|Team), \d{4}\.")
 LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
-NAME = re.compile(r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b")  # of Python: d_model, F.pad, .mT
+NAME = re.compile(
+    r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b|\b\w+\[[^\]]*\]"
+)  # of Python: d_model, F.pad, .mT, mask[i]
 HAN = r"\u4e00-\u9fff"
 
 
@@ -107,7 +109,7 @@ def punctuation(text: str, said: str) -> Iterator[str]:
 
 def terms(text: str, said: str) -> Iterator[str]:
     """A term has the name that the glossary and `terms.toml` give it."""
-    prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER)
+    prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER, NAME)
     for pattern, name in wanted_terms():
         if (found := pattern.search(prose)) and name not in said:
             yield f"term: {found[0]} is {name}"
