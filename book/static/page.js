@@ -1,6 +1,7 @@
 // The script of every page: it runs once the page is parsed. The page can be read without it.
 
 import { anchored } from "./anchor.js";
+import { showTerms } from "./terms.js";
 
 (() => {
   const root = document.documentElement;
@@ -75,6 +76,8 @@ import { anchored } from "./anchor.js";
   };
   addEventListener("hashchange", openTarget);
   openTarget();
+
+  showTerms();
 
   // The list of all pages is longer than a window: it is scrolled to the page that is open.
   const list = document.querySelector(".sidebar-sticky");

@@ -3,7 +3,8 @@
 - Formulas: `maths` renders them at build time and colours Q, K and V.
 - Widgets: `widgets` draws them and makes their saved state smaller; `predictions` hides the answer to a prediction.
 - Code: `highlighting` marks it up, `folding` folds it in read mode, and `page_python` adds the controls that run it.
-- Text: `prose` finds the parts of a chapter that have a style of their own, and `links` links to references and terms.
+- Text: `prose` finds the parts of a chapter that have a style of their own, `links` links to references and terms, and
+  `terms` lists what the terms mean.
 - Between pages: `navigation`, `search` (the index), and `course_map` with its `pictures`.
 - Whole pages: `pages` chooses the files that a page loads, `chinese` adds fonts, and `policy` restricts what may load.
 - Site: `published` adds what needs the site's address. `assets` adds KaTeX's style and fonts and rebuilds stale pages.
@@ -32,6 +33,7 @@ from . import (
     prose,
     published,
     search,
+    terms,
     widgets,
 )
 
@@ -54,6 +56,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         folding,
         highlighting,
         search,
+        terms,
         navigation,
         pages,
         policy,

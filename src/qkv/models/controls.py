@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qkv.attention import Visit, unchanged
+from qkv.attention import MultiHeadAttention, Visit, unchanged
 from qkv.interpretability import runner
 from qkv.models.grammar import Sentence
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, targets
@@ -71,17 +71,35 @@ class RecurrentTagger(Tagger):
         return visit("class_logits", self.to_classes(states)), visit("noun_logits", self.to_nouns(states))
 
 
-@one_thread()
 def recurrent(seed: int, rate: float = 2e-2) -> float:
     """Return the share of a RecurrentTagger, trained on the tagger's sentences for as many steps.
 
     The rate is the best for it of 0.005, 0.01 (the tagger's) and 0.02.
     """
+    return round(accuracy(_trained(RecurrentTagger, seed, rate), sentences("new", 1000, seed=1)).it, 4)
+
+
+def one_matrix(seed: int) -> float:
+    """Return the share of a tagger that makes its keys with the matrix of its queries, in all heads and layers."""
+
+    def with_one_matrix() -> Tagger:
+        model = Tagger()
+        for layer in model.modules():
+            if isinstance(layer, MultiHeadAttention):
+                layer.w_k = layer.w_q
+        return model
+
+    return round(accuracy(_trained(with_one_matrix, seed, rate=1e-2), sentences("new", 1000, seed=1)).it, 4)
+
+
+@one_thread()
+def _trained(make: Callable[[], Tagger], seed: int, rate: float) -> Tagger:
+    """Train a model of another kind on the tagger's sentences, for as many steps."""
     drawn = sentences("training", N_SENTENCES, seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = RecurrentTagger()
+        model = make()
     ids, (classes, nouns) = model.vocabulary.encode([s.words for s in drawn]), targets(drawn)
 
     def loss() -> Tensor:
@@ -89,7 +107,36 @@ def recurrent(seed: int, rate: float = 2e-2) -> float:
         return tagger_loss(model, ids[chosen], classes[chosen], nouns[chosen])
 
     descend(model, loss, steps=800, learning_rate=rate)
-    return round(accuracy(model, sentences("new", 1000, seed=1)).it, 4)
+    return model
+
+
+def by_noun() -> dict[str, list[Sentence]]:
+    """Return new sentences with *it*, in two groups: *it* is their first noun, or their second."""
+    groups: dict[str, list[Sentence]] = {"first": [], "second": []}
+    for s in sentences("new", 1000, seed=1):
+        if s.refers_to:
+            first_noun = s.words[s.classes.index("noun")]
+            groups["first" if first_noun in s.refers_to.values() else "second"].append(s)
+    return groups
+
+
+def unscaled(seed: int) -> dict[str, float]:
+    """Return the shares by noun of a tagger that was trained with the division and answers without it."""
+    return without_division(tagger(seed))
+
+
+def without_division(tagger: Tagger) -> dict[str, float]:
+    """Return the shares of `unscaled` for one tagger."""
+    return {noun: round(accuracy(tagger, group, scaled=False).it, 4) for noun, group in by_noun().items()}
+
+
+def heads_off(seed: int) -> list[dict[str, float]]:
+    """Return the shares by noun with one head switched off: heads 1 and 2 of layer 1, then those of layer 2."""
+    found = []
+    for off in range(4):
+        on = (torch.arange(4) != off).reshape(2, 2)
+        found.append({noun: round(accuracy(tagger(seed), group, heads=on).it, 4) for noun, group in by_noun().items()})
+    return found
 
 
 def temperatures(seed: int) -> dict[str, list[float]]:
@@ -190,6 +237,9 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "query_or_keys": query_or_keys,
     "steps_of_one_layer": steps_of_one_layer,
     "patched": patched,
+    "one_matrix": one_matrix,
+    "unscaled": unscaled,
+    "heads_off": heads_off,
 }
 
 
