@@ -157,7 +157,7 @@ def _implementation_counts(evidence: Evidence) -> str:
 
 
 def _passed_message(evidence: Evidence) -> str:
-    """Say in which cases a right answer was tried."""
+    """Return the message on a right answer: its cases or, if it is a test, the number of implementations."""
     times = Counter(case.name for case in evidence.cases)
     names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
     if evidence.question.of_implementations:
