@@ -27,7 +27,7 @@
   const ANSWERS = {
     key: "qkv-answers",
     holds: "answers",
-    name: /^(try )?\d+\.\d+$/,
+    name: /^((try )?\d+\.\d+|chapters\/[\w/-]+ [\w-]+)$/, // "3.1", "try 3.1", or a chapter and a cell of it
     fits: ({ source, status, points = 0 }) => {
       if (![undefined, ...VERDICTS].includes(status) || !Number.isInteger(points) || points < 0 || points > MOST)
         return false;

@@ -392,6 +392,7 @@ async function edit(cell) {
   one("[data-do=edit]", cell).hidden = true;
   resetButton(cell).hidden = false;
   addEditor(area);
+  showImported();
   area.focus();
 }
 

@@ -6,6 +6,7 @@
 
 import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
+import { outputOf, verdictOf } from "./messages.js";
 
 /** @import { Files } from "./worker.js" */
 /** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean }} Request */
@@ -18,12 +19,12 @@ import frame from "./frame.html";
  * @property {string} [printed]
  * @property {string} problem
  * @property {number} [above] how many cells ran before
- * @property {number} [used] bytes of memory
  * @property {boolean} [isNew] whether Python was started anew before it
  * @property {boolean} [hasEnded] whether Python ended instead */
-/** @typedef {Partial<Answer> & { memory?: ArrayBuffer, stage?: keyof typeof STAGES, ready?: boolean, failed?: string,
- *   died?: string, id?: number, first?: Answer }} Message of the worker */
-/** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void }} Waiting */
+/** @typedef {{ memory?: unknown, stage?: unknown, ready?: unknown, failed?: unknown, died?: unknown, id?: number,
+ *   first?: unknown, used?: unknown }} Message of the worker, with the values of an answer */
+/** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void,
+ *   read: (found: unknown) => Answer | undefined }} Waiting */
 /** @typedef {Record<string, { size: number, sha256: string }>} Built files by their names */
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
@@ -34,6 +35,9 @@ const RUNNING = "Running …";
 const DIED =
   "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
   "the next Run or Check.";
+const ODD =
+  "Python ended: this code changed the part of Python that answers the page, so there is no result. Python starts anew " +
+  "with the next Run or Check.";
 const START = "Starting Python …";
 const STAGES = {
   compiling: "Starting Python: compiling it, the longest part of a first visit …",
@@ -56,7 +60,7 @@ class Worker {
   #onFrame;
 
   /** `receive` is called with each message of the worker, and with { failed } if it cannot start or has an error.
-   * @param {(message: Message) => void} receive */
+   * @param {(message: unknown) => void} receive */
   constructor(receive) {
     this.#channel.port1.onmessage = ({ data }) => receive(data);
     this.#onFrame = (/** @type {MessageEvent} */ { source, data }) => {
@@ -184,26 +188,43 @@ export class Python {
     for (const name of [PROGRAM, "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
-  /** @param {Message} message */
-  #receive({ memory, stage, ready, failed, died, id, first, ...answer }) {
-    const isReady = this.#readySince < Number.POSITIVE_INFINITY;
-    if (failed) this.end(failure(lastLine(failed)));
-    else if (stage) this.#sayStage(STAGES[stage]);
-    else if (died) this.end(DIED);
+  /** Receive a message of the worker. Before it is ready only the page's own program has run there.
+   * @param {unknown} message */
+  #receive(message) {
+    const said = /** @type {Message} */ (message ?? {});
+    if (typeof said.failed === "string") this.end(failure(lastLine(said.failed)));
+    else if (this.#readySince === Number.POSITIVE_INFINITY) this.#receiveStart(said);
+    else if (said.died) this.end(DIED);
+    else this.#receiveAnswer(said);
+  }
+
+  /** @param {Message} message while it starts */
+  #receiveStart({ memory, stage, ready }) {
+    if (stage) this.#sayStage(STAGES[/** @type {keyof typeof STAGES} */ (stage)]);
     else if (memory) {
-      // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
-      if (!isReady) this.#memory?.keep(memory).catch(() => {}); // without room for it, the next start imports again
+      const store = this.#memory;
+      store?.keep(/** @type {ArrayBuffer} */ (memory)).catch(() => {}); // without room for it, the next start imports again
     } else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
       this.#setReady();
-    } else if (first) this.#waiting.get(id)?.onFirst?.(first);
-    else {
-      this.#waiting.get(id)?.resolve({ .../** @type {Answer} */ (answer), isNew: this.#isNew });
-      this.#isNew = false;
-      this.#waiting.delete(id);
-      if ((answer.used ?? 0) > LARGE && !this.#waiting.size) this.#renew();
     }
+  }
+
+  /** @param {Message} message */
+  #receiveAnswer({ id, first, used, ...rest }) {
+    const waiting = this.#waiting.get(id);
+    const answer = waiting?.read(first === undefined ? rest : first);
+    if (!waiting || !answer || (first !== undefined && !waiting.onFirst)) return this.end(ODD);
+    if (first !== undefined) {
+      waiting.onFirst?.(answer);
+      waiting.onFirst = undefined; // there is no second one
+      return;
+    }
+    waiting.resolve({ ...answer, isNew: this.#isNew });
+    this.#isNew = false;
+    this.#waiting.delete(id);
+    if (Number(used) > LARGE && !this.#waiting.size) this.#renew();
   }
 
   #terminate() {
@@ -264,7 +285,7 @@ export class Python {
         );
     }, 500);
     const answer = new Promise((resolve) => {
-      this.#waiting.set(id, { onFirst, resolve });
+      this.#waiting.set(id, { onFirst, resolve, read: request.question ? verdictOf : outputOf });
       this.#send({ id, ...request }).catch((problem) => this.end(failure(problem.message)));
     });
     return answer.finally(() => {

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
-TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # added to messages about a timeout
 POLL_SECONDS = 0.05  # between two measurements, on a system without timers
 
 # The system's timers of a process, by the signal that they send. Windows has neither.
