@@ -19,6 +19,7 @@ from qkv.checking.card import points as in_words
 from qkv.grading.results import MAX_TEXT, Answer, Result, clean, number
 from qkv.grading.roster import read_table
 from qkv.questions import find
+from qkv.words import sentences, t
 
 COLUMNS = ("student", "question", "points", "reason")
 EVERYBODY = "*"
@@ -60,7 +61,7 @@ class Overrides:
         whole = by_question.get(result.stem) if result.stem in by_question else None
         if whole is None:
             return result
-        reason = f"By hand: {result.stem}. {whole.reason}".strip()
+        reason = sentences(t("By hand: {what}.", what=result.stem), whole.reason)
         return replace(result, status="graded", score=whole.points_of(result.max_score), reason=reason, by_hand=True)
 
     def problems(self, students: Iterable[str], notebooks: Iterable[str]) -> list[str]:
@@ -70,10 +71,12 @@ class Overrides:
         for line in self.lines:
             if line.student != EVERYBODY and line.student not in known:
                 alike = sorted(student for student in known if student.startswith(f"{line.student}_"))
-                meant = f" Is it {' or '.join(alike)}?" if alike else ""
-                said.append(f"the overrides name the student {line.student}, who is not in this class.{meant}")
+                meant = t("Is it {names}?", names=t(" or ").join(alike)) if alike else ""
+                unknown = t("the overrides name the student {name}, who is not in this class.", name=line.student)
+                said.append(sentences(unknown, meant))
             if line.what not in names and not _is_question(line.what):
-                said.append(f"the overrides name {line.what}, which is no question and no notebook here.")
+                text = t("the overrides name {what}, which is no question and no notebook here.", what=line.what)
+                said.append(text)
         return list(dict.fromkeys(said))
 
 
@@ -86,10 +89,9 @@ def _answer(answer: Answer, line: Override | None) -> Answer:
         return answer
     given = line.points_of(answer.max_points)
     full = given >= answer.max_points
-    message = (
-        f"By hand: {in_words(given)} of {in_words(answer.max_points)} points. {line.reason}\n"
-        f"The check gave {in_words(answer.points)}: {answer.message}"
-    )
+    share = t("By hand: {n} of {most} points.", n=in_words(given), most=in_words(answer.max_points))
+    checked = t("The check gave {n}: {message}", n=in_words(answer.points), message=answer.message)
+    message = f"{share} {line.reason}\n{checked}"
     status = "passed" if full else "failed" if answer.status == "passed" else answer.status
     idea = None if full else answer.misconception
     return replace(answer, points=given, status=status, misconception=idea, message=message, by_hand=True)
