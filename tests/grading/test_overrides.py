@@ -130,6 +130,8 @@ def test_what_the_checks_gave_is_kept_and_comes_back(written: Path, tmp_path: Pa
         ("student,points\nada,1\n", "no column question"),
         ("student,question,points\nada,3.1,lots\n", "'lots' for points"),
         ("student,question,points\nada,3.1,-1\n", "'-1' for points"),
+        ("student,question,points\nada,3.1,1e308\n", "'1e308' for points"),
+        (f"student,question,points,reason\nada,3.1,1,{'x' * 200_000}\n", "is not a table"),
         ("", "no column student"),
     ],
 )

@@ -32,6 +32,7 @@ from qkv.grading.sheets import Class
 from qkv.grading.submissions import Submission, Work, chapter_of, read
 from qkv.grading.writing import Writer
 from qkv.questions import questions_of
+from qkv.words import language, speak, t
 
 AHEAD = 4  # submissions for each job that are in the queue at a time, so that memory does not grow with the batch
 TRIES = 2  # to grade a submission whose grading process ended unexpectedly
@@ -66,6 +67,8 @@ def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
     Raises:
         AgainError: the machine may be why it cannot be graded; never if `alone`.
     """
+    if language() != settings.language:  # on a cluster, the worker does not have the environment of the command
+        speak(settings.language)
     return grader_of(settings).grade(work, alone)
 
 
@@ -228,13 +231,13 @@ class Reader:
             except UnreadableError:
                 raise
             except MemoryError:
-                why = f"it takes more than {READ_MB} MB to read."
+                why = t("it takes more than {n} MB to read.", n=READ_MB)
             except TimeoutError:
-                why = f"it takes more than {READ_SECONDS} seconds to read."
+                why = t("it takes more than {n} seconds to read.", n=READ_SECONDS)
             except BrokenProcessPool:
-                why = "the process that read it ended unexpectedly, twice."
+                why = t("the process that read it ended unexpectedly, twice.")
             except Exception as error:
-                raise UnreadableError(f"reading it failed ({type(error).__name__}).") from None
+                raise UnreadableError(t("reading it failed ({why}).", why=type(error).__name__)) from None
             self.restart()  # a new process: the machine, or what an earlier file left in memory, may be the reason
         raise UnreadableError(why)
 
@@ -250,7 +253,7 @@ def read_bounded(submission: Submission) -> Work:
     """Read a submission, and refuse one whose code is longer than `MAX_CODE`."""
     work = read(submission)
     if sum(map(len, work.sources)) > MAX_CODE:
-        raise UnreadableError(f"it has more than {MAX_CODE // 10**6} million characters of code.")
+        raise UnreadableError(t("it has more than {n} million characters of code.", n=MAX_CODE // 10**6))
     return work
 
 
