@@ -2,7 +2,7 @@
 // terms are in one script of the site (terms.js, written by book/ext/qkv_site/terms.py), which is loaded at the first
 // such event. Without scripts, or when it cannot be loaded, the link leads to the glossary as any link does.
 
-import { t, t } from "../../src/qkv/widgets/js/words.js";
+import { t } from "../../src/qkv/widgets/js/words.js";
 
 const TERM = "a[href*='glossary.html#']";
 const PAUSE = 200; // ms that a mouse rests on a link before its term is shown, and has to reach the note after it left
