@@ -27,7 +27,7 @@ from qkv.sandboxed.running import prepared
 from qkv.sandboxed.time_limit import TOO_LONG, TimeUp, at_most
 from qkv.xraying import xray
 
-SECONDS = 20  # until an answer is stopped; an answer that terminates takes less than one
+SECONDS = 20  # of processor time, until an answer is stopped; an answer that terminates takes less than one
 XRAY_SECONDS = 2  # until the search for the line that mixes tokens is given up
 
 
@@ -154,9 +154,8 @@ def _report_on(
         with at_most(SECONDS):
             why = unfit(answer, cases[0].wants_class)
             seen = [] if why else observe(answer, cases, question.gradients)
-    except TimeUp:
-        text = f"It took more than {SECONDS} seconds and was stopped. {TOO_LONG}"
-        return _report(question, Verdict("error", text))
+    except TimeUp as limit:
+        return _report(question, Verdict("error", f"It took more than {limit} and was stopped. {TOO_LONG}"))
     if why:
         return _report(question, verdict_on_unfit(why, cases[0].wants_class))
     printed = seen[0].printed

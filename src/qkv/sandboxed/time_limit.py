@@ -32,8 +32,8 @@ def at_most(seconds: float) -> Iterator[None]:
     """Raise `TimeUp` in the block after this much processor time, or after `CLOCK_FACTOR` times that by the clock.
 
     In a block inside another one, only the inner limit counts; the time of the outer one stands still. There is no
-    limit outside the main thread. Python in a browser has neither timers nor threads: there, the block is interrupted
-    in a loop of code that is in no file, such as a notebook's cell.
+    limit outside the main thread. Python in a browser has neither timers nor threads, and cannot read its processor
+    time: there, only the clock counts, and interrupts a loop of code that is in no file, such as a notebook's cell.
     """
     if threading.current_thread() is not threading.main_thread():  # only there can a signal's handler be set
         yield
@@ -98,19 +98,19 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched_loops(seconds: float) -> Iterator[None]:
-    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` there.
+    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` after CLOCK_FACTOR × `seconds`.
 
     Loops of modules are not watched after their first jump, so that they run at full speed.
     """
     monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # from Python 3.12 on
     tool, jumps = monitoring.PROFILER_ID, monitoring.events.JUMP
-    end = time.monotonic() + seconds
+    end = time.monotonic() + CLOCK_FACTOR * seconds
 
     def at_jump(code: Any, *_: int) -> Any:
         if not code.co_filename.startswith("<"):
             return monitoring.DISABLE
         if time.monotonic() > end:
-            raise TimeUp(f"{seconds:g} s")
+            raise TimeUp(f"{CLOCK_FACTOR * seconds:g} s")
         return None
 
     is_inside_another = monitoring.get_tool(tool) is not None
