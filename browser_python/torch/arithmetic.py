@@ -650,7 +650,10 @@ def round(x: Tensor, *, decimals: int = 0) -> Tensor:
         name = "round_cpu" if decimals else "round_vml_cpu"
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
-        return (x * 10**decimals).round() / 10**decimals
+        scaled = x.float() if x.dtype.itemsize == 2 else x
+        power = 10.0 ** abs(decimals)
+        found = (scaled * power).round() / power if decimals > 0 else (scaled / power).round() * power
+        return found.to(x.dtype)
     return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
 
 

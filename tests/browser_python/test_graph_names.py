@@ -41,6 +41,12 @@ v @ v
 v @ y.T
 a @ y.T
 torch.matmul(x, y.T)
+torch.ones(1, 3, requires_grad=True) @ torch.ones(2, 3, 4)
+torch.ones(2, 3, requires_grad=True) @ torch.ones(2, 3, 4)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(3, 3, 1)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(3, 3, 2)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(1, 3, 2)
+torch.ones(1, 3, 3) @ torch.ones(3, 3, 2, requires_grad=True)
 torch.mm(x, y.T)
 torch.bmm(a, b)
 torch.dot(v, v)

@@ -105,6 +105,9 @@ torch.iinfo(torch.int8).min
 """
 
 ARITHMETIC = """
+torch.tensor([1e-3, 1e3, 60000.0], dtype=torch.float16).round(decimals=2)
+torch.tensor([145.0, 1234.5, 1e38]).round(decimals=-1), torch.tensor([1.005, 2.675]).round(decimals=2)
+torch.tensor([0.1, 12.345], dtype=torch.bfloat16).round(decimals=1)
 x + 1
 x * x.mT.mT
 x + torch.arange(4)
@@ -321,6 +324,21 @@ x.unbind(1)
 """
 
 WRITING = """
+torch.ones(3).scatter(0, torch.tensor(2), 5.0)
+torch.zeros(3).scatter(0, torch.tensor(2), torch.ones(1))
+torch.tensor(1.0).scatter(0, torch.tensor([0]), 5.0)
+torch.tensor(1.0).gather(0, torch.tensor([0, 0]))
+torch.ones(2, 2).scatter(0, torch.tensor(1), 1.0)
+torch.zeros(3).scatter(0, torch.tensor([1], dtype=torch.int32), 1.0)
+torch.zeros(3).scatter(0, torch.tensor([1], dtype=torch.uint8), 1.0)
+torch.zeros(3).scatter(0, torch.tensor([2, 1]), torch.tensor(1.0))
+torch.zeros(3).scatter_add(0, torch.tensor([2, 1, 2]), torch.arange(4.0))
+torch.zeros(2, 3).scatter_add_(1, torch.tensor([[0, 0], [2, 1]]), torch.ones(2, 3))
+torch.zeros(3).scatter_add(0, torch.tensor([2, 3]), torch.arange(4.0))
+w = torch.ones(3, requires_grad=True); torch.zeros(3).scatter_add(0, torch.tensor([2, 2]), w).pow(2).sum().backward(); w.grad
+v = torch.arange(4.0).view(2, 2).requires_grad_(); v[v < 0] = 0
+v = torch.arange(4.0).view(2, 2).requires_grad_(); v.add_(1)
+v = torch.ones(3, requires_grad=True); v[v < 0] = 0
 x[0] = 1.0; x
 x[:, 1] += 2; x
 x[x > 0] = 0.0; x
@@ -565,6 +583,9 @@ torch.linalg.matrix_power(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), 5)
 """
 
 JOINING = """
+torch.tensor(4).chunk(2, dim=1)
+torch.empty(0).chunk(2), torch.empty(2, 0).chunk(3, dim=1)
+torch.empty(0).roll(1, 5)
 torch.cat([x, x], 1)
 torch.cat([x, x[:, :2]], 0)
 torch.cat([])
@@ -604,6 +625,8 @@ torch.tril_indices(3, 3)
 """
 
 LAYERS = """
+F.conv1d(torch.ones(1, 2, 3), torch.ones(1, 2, 2)).stride(), F.conv1d(torch.ones(4, 2, 3), torch.ones(3, 2, 3)).stride()
+F.conv2d(torch.ones(2, 1, 3, 3), torch.ones(1, 1, 3, 1)).stride(), F.conv2d(torch.ones(2, 1, 3, 3), torch.ones(5, 1, 3, 3)).stride()
 nn.Linear(4, 2)(x)
 nn.Linear(4, 2, bias=False)(x)
 nn.Linear(3, 2)(x)
@@ -970,7 +993,11 @@ REFUSED = [
     "torch.optim.lr_scheduler.LambdaLR(torch.optim.SGD([x]), lambda n: 1).state_dict()",
     "torch.cov(x, fweights=torch.tensor([1, 1]))",
     "nn.Transformer(8, 2)",
-    "torch.linalg.inv(torch.ones(2, 1, 1))",
+    "torch.linalg.solve(torch.ones(2, 1, 1), torch.ones(2, 1, 1))",
+    "torch.linalg.inv(torch.arange(1.0, 10).view(3, 3))",
+    "torch.linalg.solve(torch.arange(1.0, 17).view(4, 4).double(), torch.ones(4).double())",
+    "torch.linalg.det(torch.arange(1.0, 10).view(3, 3))",
+    "torch.pinverse(torch.ones(3, 2) + torch.eye(3, 2) * 1e-4)",
     "x.norm('nuc')",
     "x.view(torch.int32)",
     "torch.zeros(2, device='meta')",
@@ -1083,6 +1110,11 @@ def test_an_argument_that_is_no_tensor_is_named_in_torchs_words(expression: str)
     assert "must be Tensor, not" in ours
     if "invalid combination of arguments" not in theirs:
         assert ours == theirs
+
+
+def test_normal_numbers_are_rounded_as_in_torch_also_near_zero():
+    first, second = ([library.manual_seed(3), library.randn(4000)][1].tolist() for library in (torch, page_torch))
+    assert max(abs(a - b) / abs(a) for a, b in zip(first, second, strict=True)) < 1e-6
 
 
 def test_optimizers_take_the_same_steps():
