@@ -10,6 +10,7 @@ _LAZY = {
     "examine": "qkv.checking",
     "look": "qkv.looking",
     "progress": "qkv.checking",
+    "speak": "qkv.words",
     "xray": "qkv.xraying",
 }
 

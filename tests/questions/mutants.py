@@ -27,7 +27,7 @@ from qkv import attention
 from qkv import cache as kv_cache
 from qkv import softmax as softmax_module
 from qkv.questions.engine.comparing import WRONG_RESULT, differences
-from qkv.questions.engine.judging import FLOAT32_REMARK, Verdict, judge
+from qkv.questions.engine.judging import Verdict, float32_remark, judge
 from qkv.questions.engine.question import Question
 from qkv.questions.shared import writing
 from qkv.sandboxed.cases import Case
@@ -689,7 +689,7 @@ def survives(subject: Subject, mutant: Mutant, seed: int) -> bool:
             if not seen.absent and any(d.kind in WRONG_RESULT for d in differences(question, case, seen, want)):
                 return False
     found = verdict_on(subject, mutant, seed)
-    return found is not None and found.status == "passed" and FLOAT32_REMARK not in found.message
+    return found is not None and found.status == "passed" and float32_remark() not in found.message
 
 
 @cache

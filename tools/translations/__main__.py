@@ -1,6 +1,6 @@
 """Translate the course.
 
-python -m tools.translations update             write new and changed texts into the catalogues; derive zh_CN
+python -m tools.translations update             write new and changed texts into the catalogues; derive the rest
 python -m tools.translations check              list what is missing, stale or breaks a rule; exit 1 if anything does
 python -m tools.translations weave LANGUAGE     write the course in a language into _build/LANGUAGE
 
@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tools.site import ROOT, files_below, listed_pages
-from tools.translations import catalogues, rules, simplified, sources
+from tools.translations import catalogues, messages, rules, simplified, sources
+from tools.translations.sources import Unit
 
 CATALOGUES = ROOT / "translations"
 UNFINISHED = CATALOGUES / "unfinished.txt"
@@ -35,8 +36,19 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).with_suffix("").as_posix()
 
 
-def catalogue(path: Path, language: str) -> Path:
-    return CATALOGUES / language / f"{name_of(path)}.po"
+def catalogue(name: str, language: str) -> Path:
+    """Return the catalogue of a page, or of a room of messages."""
+    return CATALOGUES / language / f"{name}.po"
+
+
+def texts() -> dict[str, list[Unit]]:
+    """Return all texts by the names of their catalogues: those of pages, then those of rooms of messages."""
+    return {name_of(path): sources.units(path) for path in translated()} | messages.rooms()
+
+
+def words(language: str) -> dict[str, str]:
+    """Return the messages that are translated, by their English texts."""
+    return catalogues.memory(CATALOGUES / language / "messages", language)
 
 
 def unfinished() -> list[str]:
@@ -45,33 +57,34 @@ def unfinished() -> list[str]:
 
 
 def update() -> int:
-    """Write the texts of all pages that are being translated into the catalogues, and derive the second language."""
+    """Write all texts that are being translated into the catalogues, derive the second language, ship the messages."""
     known = catalogues.memory(CATALOGUES / WRITTEN, WRITTEN)
-    for path in translated():
-        units = sources.units(path)
-        place = catalogue(path, WRITTEN)
-        if not place.exists() and name_of(path) in unfinished():
+    for name, units in texts().items():
+        place = catalogue(name, WRITTEN)
+        if not place.exists() and name in unfinished():
             continue
         new = catalogues.updated(units, catalogues.read(place, WRITTEN), known)
         catalogues.write(place, new)
-        catalogues.write(catalogue(path, DERIVED), catalogues.derived(new, DERIVED, simplified.simplified))
+        catalogues.write(catalogue(name, DERIVED), catalogues.derived(new, DERIVED, simplified.simplified))
         left = list(catalogues.unfinished(units, new))
-        print(f"{name_of(path)}: {len(units)} texts, {len(left)} to translate")
+        print(f"{name}: {len(units)} texts, {len(left)} to translate")
+    for language in LANGUAGES:
+        messages.dictionary(language).write_text(messages.written(words(language)), encoding="utf-8")
     return 0
 
 
 def check() -> int:
     """Print what is wrong. Return the exit code."""
-    wrong = [line for path in translated() for language in LANGUAGES for line in findings(path, language)]
+    wrong = [line for name, units in texts().items() for each in LANGUAGES for line in findings(name, units, each)]
+    wrong += [line for language in LANGUAGES for line in old_dictionary(language)]
     if wrong:
         print("\n".join(wrong), "\nNew and changed texts come into the catalogues with: make translations", sep="\n")
     return bool(wrong)
 
 
-def findings(path: Path, language: str) -> Iterator[str]:
-    """Yield what is wrong with the translation of a page, or with calling it unfinished."""
-    name, units = name_of(path), sources.units(path)
-    catalog = catalogues.read(catalogue(path, language), language)
+def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
+    """Yield what is wrong with the translation of a page or room, or with calling it unfinished."""
+    catalog = catalogues.read(catalogue(name, language), language)
     left = list(catalogues.unfinished(units, catalog))
     if name in unfinished() and not left:
         yield f"{name} is translated: take it off translations/{UNFINISHED.name}"
@@ -82,6 +95,13 @@ def findings(path: Path, language: str) -> Iterator[str]:
         yield from (f"{language}/{name}, {where or 'page'}, {text[:50]!r}: {line}" for line in broken)
 
 
+def old_dictionary(language: str) -> Iterator[str]:
+    """Yield the dictionary that is shipped, if it does not have exactly what the catalogues have."""
+    path = messages.dictionary(language)
+    if not path.exists() or path.read_text(encoding="utf-8") != messages.written(words(language)):
+        yield f"{path.name} is not what the catalogues say"
+
+
 def weave(language: str) -> int:
     """Write the course in a language: each notebook and page that is translated, and the others as they are."""
     target = ROOT / "_build" / language
@@ -90,8 +110,8 @@ def weave(language: str) -> int:
     for path in (file for folder in COURSE for file in files_below(ROOT / folder)):
         place = target / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
-        if path in texts and catalogue(path, language).exists():
-            translate = catalogues.translator(catalogues.read(catalogue(path, language), language))
+        if path in texts and catalogue(name_of(path), language).exists():
+            translate = catalogues.translator(catalogues.read(catalogue(name_of(path), language), language))
             place.write_text(sources.woven_file(path, translate), encoding="utf-8")
         else:
             shutil.copy(path, place)

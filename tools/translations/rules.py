@@ -18,7 +18,7 @@ LINK = re.compile(r"\]\(([^)]+)\)")
 PLACEHOLDER = re.compile(r"(?<![\\\w^_}])\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 TAG = re.compile(r"<[^>]*>")
-ITALIC = re.compile(r"(?<!\*)\*[^*]*[A-Za-z][^*]*\*(?!\*)")  # names of works, and sentences for a model
+ITALIC = re.compile(r"(?<!\*)\*(?:\*\*)?[^*]*[A-Za-z][^*]*\*(?:\*\*)?(?!\*)")  # names of works, sentences
 CITATION = re.compile(r"\[?[A-Z][\w .&]+(?:et al\.|and \w+|Team)?, \d{4}|^[A-Z]\w+ (?:et al\.|Team), \d{4}\.")
 LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
 NAME = re.compile(r"\b\w+_\w+\b")
@@ -73,7 +73,10 @@ def english(text: str, said: str) -> Iterator[str]:
 
 @cache
 def stays() -> re.Pattern[str]:
-    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in table()["other"]["stays"]) + r"|\b[A-Za-z]\b")
+    """Return what matches the words that may stay, names of errors and of dtypes, and single letters."""
+    words = sorted(table()["other"]["stays"], key=len, reverse=True)  # the longest first: "GPT-2" before "GPT"
+    names = r"\b\w+Error\b|\bu?int\d+|\bb?float\d+|\b[A-Za-z]\b"
+    return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words) + "|" + names)
 
 
 def punctuation(text: str, said: str) -> Iterator[str]:

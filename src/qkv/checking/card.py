@@ -16,15 +16,19 @@ from pathlib import Path
 
 from torch import Tensor
 
+from qkv import words
+from qkv.words import language, mark, t, translated
+
 MAX_MESSAGE = 1500  # characters of a text on a card
 MAX_ROWS = 8  # rows and columns of a table
 WIDTH = 88  # characters in a line of plain text
+WIDE = 0x2E7F  # characters after this one are two columns wide
 # The sign and the words of each status, for cards, pages and tables.
 STATUSES = {
-    "passed": ("✓", "right"),
-    "failed": ("✗", "not yet"),
-    "error": ("✗", "could not be checked"),
-    "not attempted": ("–", "not attempted"),
+    "passed": ("✓", mark("right")),
+    "failed": ("✗", mark("not yet")),
+    "error": ("✗", mark("could not be checked")),
+    "not attempted": ("–", mark("not attempted")),
 }
 SIGNS = {status: sign for status, (sign, _) in STATUSES.items()}
 WORDS = {status: words for status, (_, words) in STATUSES.items()}
@@ -59,7 +63,7 @@ class Card:
     @property
     def headline(self) -> str:
         idea = f" · {in_words(self.idea)}" if self.idea else ""
-        return f"{WORDS[self.status]} · {points(self.points)} of {points(self.max_points)} points{idea}"
+        return f"{translated(WORDS[self.status])} · {of_points(self.points, self.max_points)}{idea}"
 
     def text(self) -> str:
         """Return the card as plain text."""
@@ -67,12 +71,12 @@ class Card:
         if self.table:
             lines += wrapped(_wrong_sums(self.table))
         if self.tried:
-            lines += wrapped(f"Tried with {self.tried}.")
+            lines += wrapped(t("Tried with {inputs}.", inputs=self.tried))
         if self.mixing:
-            lines += wrapped(f"Followed line by line: {self.mixing}")
+            lines += wrapped(t("Followed line by line: {found}", found=self.mixing))
         lines += wrapped(self.in_model)
         if self.printed:
-            lines += ["Your answer printed:", *(f"  {line}" for line in self.printed.splitlines())]
+            lines += [t("Your answer printed:"), *(f"  {line}" for line in self.printed.splitlines())]
         return "\n".join(lines)
 
     def html(self) -> str:
@@ -83,16 +87,19 @@ class Card:
             f"{_escaped(self.headline)}</p>",
             f"<p>{_prose(self.message)}</p>",
             _table(self.table) if self.table else "",
-            f'<p class="qkv-card-tried">Tried with {_escaped(self.tried)}.</p>' if self.tried else "",
-            f"<details><summary>Which line mixes the tokens?</summary><p>{_prose(self.mixing)}</p></details>"
+            f'<p class="qkv-card-tried">{t("Tried with {inputs}.", inputs=_escaped(self.tried))}</p>'
+            if self.tried
+            else "",
+            f"<details><summary>{t('Which line mixes the tokens?')}</summary><p>{_prose(self.mixing)}</p></details>"
             if self.mixing
             else "",
             f'<p class="qkv-card-model">{_prose(self.in_model)}</p>' if self.in_model else "",
-            f"<details><summary>What your answer printed</summary><pre>{_escaped(self.printed)}</pre></details>"
+            f"<details><summary>{t('What your answer printed')}</summary><pre>{_escaped(self.printed)}</pre></details>"
             if self.printed
             else "",
         ]
-        return _section(f"Question {self.question}: {self.headline}", self.status, "".join(parts))
+        label = t("Question {id}: {headline}", id=self.question, headline=self.headline)
+        return _section(label, self.status, "".join(parts))
 
 
 def _wrong_sums(table: Table) -> str:
@@ -100,9 +107,13 @@ def _wrong_sums(table: Table) -> str:
     sums = first_matrix(table).sum(-1).tolist()
     if all(abs(value - table.row_sum) < 1e-3 for value in sums):
         return ""
-    more = ", …" if len(sums) > MAX_ROWS else ""
-    seen = ", ".join(map(_rounded, sums[:MAX_ROWS]))
-    return f"The rows of your {table.name} sum to {seen}{more}. Each should sum to {table.row_sum:g}."
+    more = ["…"] if len(sums) > MAX_ROWS else []
+    return t(
+        "The rows of your {name} sum to {seen}. Each should sum to {right}.",
+        name=table.name,
+        seen=t(", ").join([*map(_rounded, sums[:MAX_ROWS]), *more]),
+        right=f"{table.row_sum:g}",
+    )
 
 
 @dataclass(frozen=True)
@@ -128,13 +139,13 @@ class Bar:
     @property
     def headline(self) -> str:
         have, most = (sum(getattr(row, name) for row in self.rows) for name in ("points", "max_points"))
-        return f"{points(have)} of {points(most)} points"
+        return of_points(have, most)
 
     @property
     def ideas_text(self) -> str:
         """A sentence that lists the wrong ideas met so far; empty if there are none."""
-        ideas = ", ".join(map(in_words, self.ideas))
-        return f"Wrong ideas met so far: {ideas}." if ideas else ""
+        ideas = t(", ").join(map(in_words, self.ideas))
+        return t("Wrong ideas met so far: {ideas}.", ideas=ideas) if ideas else ""
 
     def text(self) -> str:
         """Return the progress in an exercise as plain text."""
@@ -150,7 +161,7 @@ class Bar:
         items = "".join(map(_item, self.rows))
         parts = [
             _heading(f"{self.title}: {self.headline}"),
-            f'<progress max="{most:g}" value="{have:g}" aria-label="points so far">{self.headline}</progress>',
+            f'<progress max="{most:g}" value="{have:g}" aria-label="{t("points so far")}">{self.headline}</progress>',
             f"<ul>{items}</ul>",
             f'<p class="qkv-card-tried">{_escaped(self.ideas_text)}</p>' if self.ideas_text else "",
         ]
@@ -159,8 +170,8 @@ class Bar:
 
 
 def _standing(row: Row) -> str:
-    note = f", {row.note}" if row.note else ""
-    return f"{WORDS[row.status]}, {points(row.points)} of {points(row.max_points)}{note}"
+    share = t("{n} of {most}", n=points(row.points), most=points(row.max_points))
+    return t(", ").join(filter(None, (translated(WORDS[row.status]), share, translated(row.note))))
 
 
 def _item(row: Row) -> str:
@@ -192,14 +203,32 @@ def points(value: float) -> str:
     return f"{value:g}"
 
 
+def of_points(have: float, most: float) -> str:
+    """Write the points that somebody has of those that there are: "3 of 4 points"."""
+    return t("{n} of {most} points", n=points(have), most=points(most))
+
+
 def in_words(slug: str) -> str:
-    """Write a slug as words and symbols: "scaled by d_k" for "scaled-by-d-k"."""
-    return re.sub(r"\b(d|n|w|var) (k|q|v|model|heads?)\b", r"\1_\2", slug.replace("-", " "))
+    """Write a slug in words of the reader's language: "scaled by d_k" for "scaled-by-d-k"."""
+    return translated(words.in_words(slug))
 
 
 def wrapped(text: str) -> list[str]:
     """Return the lines of a text for plain output, limited in length."""
+    if language().startswith("zh"):
+        return _wrapped_chinese(text[:MAX_MESSAGE])
     return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
+
+
+def _wrapped_chinese(text: str) -> list[str]:
+    """Return the lines of a Chinese text: each character is two columns wide, and punctuation begins no line."""
+    lines, used = [""], 0
+    for word in re.findall(r"[\x21-\x7e]+ ?|.", text):
+        columns = sum(2 if ord(sign) > WIDE else 1 for sign in word)
+        if used + columns > WIDTH and word not in "，。；：？！、）」":
+            lines, used = [*lines, ""], 0
+        lines[-1], used = lines[-1] + word, used + columns
+    return [line.rstrip() for line in lines if line]
 
 
 def _escaped(text: str) -> str:
@@ -252,15 +281,22 @@ def _table(table: Table) -> str:
         for i, row in enumerate(rows.tolist())
     )
     feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.sum(0).tolist()[:MAX_ROWS])
-    cut = " (the first rows and columns)" if max(matrix.shape) > MAX_ROWS else ""
-    first = ", the first of the batch" if table.values.ndim > 2 else ""
-    label = f"Your {_escaped(table.name)}"
+    name, total = _escaped(table.name), t("sum")
     return (
-        f'<div class="qkv-card-scroll" role="group" aria-label="{label}" tabindex="0">'
-        f"<table><caption>{label}{first}{cut}</caption>"
-        f'<thead><tr><td></td>{head}<th scope="col">sum</th></tr></thead><tbody>{body}</tbody>'
-        f'<tfoot><tr><th scope="row">sum</th>{feet}<td></td></tr></tfoot></table></div>'
+        f'<div class="qkv-card-scroll" role="group" aria-label="{t("Your {name}", name=name)}" tabindex="0">'
+        f"<table><caption>{_caption(name, table.values.ndim > 2, max(matrix.shape) > MAX_ROWS)}</caption>"
+        f'<thead><tr><td></td>{head}<th scope="col">{total}</th></tr></thead><tbody>{body}</tbody>'
+        f'<tfoot><tr><th scope="row">{total}</th>{feet}<td></td></tr></tfoot></table></div>'
     )
+
+
+def _caption(name: str, is_first: bool, is_cut: bool) -> str:
+    """Return the caption of a table, which may be the first one of a batch, and only the beginning of it."""
+    if is_first and is_cut:
+        return t("Your {name}, the first of the batch (the first rows and columns)", name=name)
+    if is_first:
+        return t("Your {name}, the first of the batch", name=name)
+    return t("Your {name} (the first rows and columns)", name=name) if is_cut else t("Your {name}", name=name)
 
 
 def _cell(value: float) -> str:

@@ -16,7 +16,7 @@ from torch import Tensor
 from qkv.checking import saved
 from qkv.checking.card import Bar, Card, Row, Table, shell, show
 from qkv.questions import chapters, find, questions_of
-from qkv.questions.engine.judging import Status, Verdict, VerdictSoFar, judge, verdict_on_unfit
+from qkv.questions.engine.judging import Status, Verdict, VerdictSoFar, judge, verdict_on_stopped, verdict_on_unfit
 from qkv.questions.engine.matching import PATIENCE
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.answers import unfit
@@ -24,7 +24,8 @@ from qkv.sandboxed.cases import Case
 from qkv.sandboxed.isolation import CapturedOutput, undisturbed
 from qkv.sandboxed.observations import observe
 from qkv.sandboxed.running import prepared
-from qkv.sandboxed.time_limit import TOO_LONG, TimeUp, at_most
+from qkv.sandboxed.time_limit import TimeUp, at_most
+from qkv.words import mark, t, translated
 from qkv.xraying import xray
 
 SECONDS = 20  # of processor time, until an answer is stopped; an answer that terminates takes less than one
@@ -136,7 +137,7 @@ def progress(chapter: int) -> Progress:
     kept = saved.load(chapter) if _in_notebook() else {}
     rows = [_row(question, kept.get(question.id, {})) for question in questions.values()]
     ideas = dict.fromkeys(idea for question in questions for idea in _ideas(question, kept.get(question, {})))
-    show(Bar(f"Chapter {chapter}", rows, list(ideas)))
+    show(Bar(t("Chapter {n}", n=chapter), rows, list(ideas)))
     return Progress(
         sum(row.points for row in rows), sum(row.max_points for row in rows), {row.question: row.status for row in rows}
     )
@@ -155,7 +156,7 @@ def _report_on(
             why = unfit(answer, cases[0].wants_class)
             seen = [] if why else observe(answer, cases, question.gradients)
     except TimeUp as limit:
-        return _report(question, Verdict("error", f"It took more than {limit} and was stopped. {TOO_LONG}"))
+        return _report(question, verdict_on_stopped(limit.seconds))
     if why:
         return _report(question, verdict_on_unfit(why, cases[0].wants_class))
     printed = seen[0].printed
@@ -196,7 +197,7 @@ def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str
     points, max_points = float(question.points if passed else 0), float(question.points)
     card = Card(
         question=question.id,
-        title=question.title,
+        title=translated(question.title),
         status=verdict.status,
         points=points,
         max_points=max_points,
@@ -275,8 +276,8 @@ def _row(question: Question, kept: dict[str, Any]) -> Row:
     """Return the row of a question in the bar, from the last check of this session or the record of earlier ones."""
     report = _reports.get(question.id)
     if report is not None:
-        return Row(question.id, question.title, report.status, report.points, report.max_points)
+        return Row(question.id, translated(question.title), report.status, report.points, report.max_points)
     passed = kept.get("status") == "passed"
     status = kept["status"] if kept.get("status") in ("passed", "failed", "error") else "not attempted"
-    note = "earlier" if status != "not attempted" else ""
-    return Row(question.id, question.title, status, question.points if passed else 0, question.points, note)
+    note = mark("earlier") if status != "not attempted" else ""
+    return Row(question.id, translated(question.title), status, question.points if passed else 0, question.points, note)

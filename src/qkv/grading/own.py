@@ -32,7 +32,8 @@ from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.question import Question
-from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TimeUp, at_most
+from qkv.words import language, t
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 PREFIX = "QKV-RESULT "  # of a line of JSON in the child's output
@@ -84,8 +85,8 @@ def grade(notebook: Path, timeout: float) -> Result:
             return Result(**output.result)
         if not output.doing:
             break
-    why = "; ".join(skipped.values()) or "before its first cell"
-    raise UnreadableError(f"Python stopped while it ran the notebook ({why}).")
+    why = t("; ").join(skipped.values()) or t("before its first cell")
+    raise UnreadableError(t("Python stopped while it ran the notebook ({why}).", why=why))
 
 
 def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
@@ -96,7 +97,7 @@ def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> Child
         child = subprocess.run(command, timeout=CLOCK_FACTOR * timeout, check=False, env=_environment(), **options)
         stdout, how = child.stdout, _describe_end(child.returncode)
     except subprocess.TimeoutExpired as expired:
-        stdout, how = expired.stdout or b"", f"the notebook ran for more than {CLOCK_FACTOR * timeout:g} seconds"
+        stdout, how = expired.stdout or b"", _ran_too_long(CLOCK_FACTOR * timeout)
     output = _parse_output(stdout.decode(errors="replace"))
     if not output.result and output.doing:
         skipped[output.doing] = how
@@ -106,14 +107,19 @@ def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> Child
 def _describe_end(status: int) -> str:
     """Return why a child process ended early, in the words of a message about the cell or answer that ran last."""
     if hasattr(signal, "SIGXCPU") and status == -signal.SIGXCPU:
-        return "it used too much processor time"
-    return f"Python stopped (exit status {status})"
+        return t("it used too much processor time")
+    return t("Python stopped (exit status {status})", status=status)
+
+
+def _ran_too_long(seconds: float) -> str:
+    return t("the notebook ran for more than {seconds} seconds", seconds=f"{seconds:g}")
 
 
 def _environment() -> dict[str, str]:
     """Return the child's environment variables. Paths to packages are absolute: it runs in the notebook's folder."""
     paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+    own = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8", "QKV_LANGUAGE": language()}
+    return {**os.environ, **own}
 
 
 def _parse_output(stdout: str) -> ChildOutput:
@@ -139,9 +145,9 @@ def code_cells(notebook: Path) -> list[str]:
     try:
         sources = submissions.code_cells(notebook.read_bytes())
     except OSError as error:
-        raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
+        raise UnreadableError(t("it cannot be read: {why}.", why=error.strerror)) from None
     if not any(map(CHECK.search, sources)):
-        raise UnreadableError('it has no check of this course, such as check("3.1", scaled_scores).')
+        raise UnreadableError(t('it has no check of this course, such as check("3.1", scaled_scores).'))
     return sources
 
 
@@ -166,7 +172,7 @@ def main(path: str, skipped: dict[str, str], timeout: float) -> None:
         for number, source in enumerate(sources, 1):
             raised = notebook.run(source, number)
             if raised:
-                print(f"Code cell {number} {raised}\n", flush=True)
+                print(f"{raised}\n", flush=True)
     cells.Shell.clear_instance()  # without an IPython shell, feedback is printed as plain text
     named = {question for source in sources for question in CHECK.findall(source)}
     touched = {int(question.partition(".")[0]) for question in named} & set(chapters())
@@ -192,10 +198,12 @@ class Notebook:
         self.cell = ""
 
     def run(self, source: str, number: int) -> str:
-        """Run one cell. Return what went wrong, or "" if nothing did."""
+        """Run one cell. Return a sentence with what went wrong, or "" if nothing did."""
         self.cell = f"code cell {number}"
-        if self.cell in self.skipped or not source.strip():
-            return f"was skipped: {self.skipped[self.cell]}" if self.cell in self.skipped else ""
+        if self.cell in self.skipped:
+            return t("Code cell {n} was skipped: {why}", n=number, why=self.skipped[self.cell])
+        if not source.strip():
+            return ""
         with _watchdog.watching(self.cell), open(os.devnull, "w", encoding="utf-8") as nowhere:
             try:
                 with (
@@ -204,9 +212,14 @@ class Notebook:
                     contextlib.redirect_stderr(nowhere),
                 ):
                     raised = self.cells.run(source, number)
-                    return f"raised {raised}" if raised else ""
+                    return t("Code cell {n} raised {error}", n=number, error=raised) if raised else ""
             except TimeUp:
-                return f"was stopped after {examining.SECONDS} seconds. {TOO_LONG}"
+                return t(
+                    "Code cell {n} was stopped after {seconds} seconds. "
+                    "Is there a loop that does not end, or a step that takes too long?",
+                    n=number,
+                    seconds=examining.SECONDS,
+                )
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
@@ -235,8 +248,12 @@ class Notebook:
     def check(self, question: Question, answer: Any, doing: str) -> None:
         """Check an answer at once, as in the learner's kernel, and store the result."""
         if doing in self.skipped:
-            text = f"{question.id} was not checked: {self.skipped[doing]}. {TOO_LONG}\n"
-            self.checks[question.id] = text
+            text = t(
+                "{id} was not checked: {why}. Is there a loop that does not end, or a step that takes too long?",
+                id=question.id,
+                why=self.skipped[doing],
+            )
+            self.checks[question.id] = f"{text}\n"
         else:
             with _watchdog.watching(doing):
                 self.checks[question.id] = examining.examine(question.id, answer, in_model=False)

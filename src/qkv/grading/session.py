@@ -25,7 +25,7 @@ from qkv.grading.results import Answer, Result
 from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
-from qkv.questions.engine.judging import Verdict, judge, verdict_on_unfit
+from qkv.questions.engine.judging import Verdict, judge, verdict_on_stopped, verdict_on_unfit
 from qkv.questions.engine.question import Question
 from qkv.questions.shared.personal import same_name
 from qkv.sandboxed import wire
@@ -33,7 +33,7 @@ from qkv.sandboxed.cases import Case, Provided, shared_objects
 from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
-from qkv.sandboxed.time_limit import CLOCK_FACTOR, TOO_LONG, TimeUp, at_most
+from qkv.sandboxed.time_limit import CLOCK_FACTOR, TimeUp, at_most
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
@@ -517,8 +517,7 @@ class _Attempt:
                 else verdict
             )
         if observed.kind == "stopped":
-            text = f"It took more than {self.timeout:g} seconds and was stopped. {TOO_LONG}"
-            return Verdict("error", text)
+            return verdict_on_stopped(self.timeout)
         try:
             observations = combine_runs(cases, observed.first, observed.again)
             verdict = judge(question, cases, observations)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 CLOCK_FACTOR = 4  # the limit by the clock is this many times the limit of processor time
-TOO_LONG = "Is there a loop that does not end, or a step that takes too long?"  # added to messages about a timeout
 POLL_SECONDS = 0.05  # between two measurements, on a system without timers
 
 # The system's timers of a process, by the signal that they send. Windows has neither.
@@ -25,6 +24,10 @@ TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL
 
 class TimeUp(KeyboardInterrupt):
     """The time limit was reached. It is a KeyboardInterrupt, so that `except Exception` does not catch it."""
+
+    def __init__(self, seconds: float, *, of_processor: bool = False) -> None:
+        super().__init__(f"{seconds:g} s{' of processor time' if of_processor else ''}")
+        self.seconds = seconds
 
 
 @contextlib.contextmanager
@@ -65,7 +68,7 @@ def _timers(seconds: float) -> Iterator[None]:
 
     def interrupt(number: int, _: Any) -> None:
         by_clock = number == signal.SIGALRM
-        raise TimeUp(f"{CLOCK_FACTOR * seconds:g} s" if by_clock else f"{seconds:g} s of processor time")
+        raise TimeUp(CLOCK_FACTOR * seconds) if by_clock else TimeUp(seconds, of_processor=True)
 
     with timers_paused():
         handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
@@ -91,7 +94,7 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
     except KeyboardInterrupt:
         if not interrupted.is_set():  # the learner pressed Ctrl-C
             raise
-        raise TimeUp(f"{seconds:g} s") from None
+        raise TimeUp(seconds) from None
     finally:
         ended.set()
 
@@ -110,7 +113,7 @@ def _watched_loops(seconds: float) -> Iterator[None]:
         if not code.co_filename.startswith("<"):
             return monitoring.DISABLE
         if time.monotonic() > end:
-            raise TimeUp(f"{CLOCK_FACTOR * seconds:g} s")
+            raise TimeUp(CLOCK_FACTOR * seconds)
         return None
 
     is_inside_another = monitoring.get_tool(tool) is not None

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from qkv.words import sentences, t
 from qkv.xraying.axes import Counted, Shape
 from qkv.xraying.running import Operation, run
 
@@ -56,7 +57,7 @@ def xray(fn: Callable[..., Any], *inputs: Any, tokens: int = -2) -> Found:
     """
     first = inputs[0] if inputs else None
     if not isinstance(first, Tensor) or not -first.ndim <= tokens < first.ndim:
-        raise TypeError(f"xray follows the tokens of a tensor: the first input needs an axis {tokens}.")
+        raise TypeError(t("xray follows the tokens of a tensor: the first input needs an axis {axis}.", axis=tokens))
     axis = tokens % first.ndim
     alike = [i for i, value in enumerate(inputs) if value is first or _is_like(value, first)]
     batched = [i for i, value in enumerate(inputs) if isinstance(value, Tensor) and value.shape[:1] == first.shape[:1]]
@@ -153,19 +154,32 @@ def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
     faults = [(fault, i) for i, (_, operations) in enumerate(followed) if (fault := _fault(operations)) is not None]
     of_tokens = tuple(followed[0][1])
     if not faults:
-        text = f"No line mixes {' or '.join(counted.what for counted, _ in followed)} by mistake."
-        if any(counted.grown is None for counted, _ in followed):
-            text += " It takes no longer input, so that axes of equal size were not told apart."
-        return Found(None, None, text, of_tokens)
+        both = len(followed) > 1
+        text = t("No line mixes tokens or examples by mistake.") if both else t("No line mixes tokens by mistake.")
+        alike = t("It takes no longer input, so that axes of equal size were not told apart.")
+        untold = any(counted.grown is None for counted, _ in followed)
+        return Found(None, None, sentences(text, alike if untold else ""), of_tokens)
     at, i = min(faults)
     counted, operations = followed[i]
     operation = operations[at]
     first, end = next(iter(operation.spans), (0, 1))
-    along = f"axis {first}" if end == first + 1 else f"axes {first} to {end - 1} together"
     slot, slots = next((slot, slots) for slot, slots in enumerate(operation.slots((first, end))) if len(slots) > 1)
     named = f"{', '.join(map(str, slots[:SHOWN]))}{', …' * (len(slots) > SHOWN)}"
-    message = (
-        f"Line {operation.place.line}: `{operation.place.text}`. The result has shape {operation.shape}. "
-        f"Along {along}, slot {slot} holds numbers of {counted.what} {named}."
-    )
-    return Found(operation.place.line, operation.place.text, message, of_tokens[: at + 1])
+    place = operation.place
+    line = t("Line {n}: `{text}`. The result has shape {shape}.", n=place.line, text=place.text, shape=operation.shape)
+    message = sentences(line, _mixture(counted.what, (first, end - 1), slot, named))
+    return Found(place.line, place.text, message, of_tokens[: at + 1])
+
+
+def _mixture(what: str, axes: tuple[int, int], slot: int, named: str) -> str:
+    """Say which tokens or examples one slot holds, along an axis or along several from first to last."""
+    first, last = axes
+    values = {"axis": first, "slot": slot, "named": named}
+    if first == last and what == "tokens":
+        return t("Along axis {axis}, slot {slot} holds numbers of tokens {named}.", **values)
+    if first == last:
+        return t("Along axis {axis}, slot {slot} holds numbers of examples {named}.", **values)
+    values["last"] = last
+    if what == "tokens":
+        return t("Along axes {axis} to {last} together, slot {slot} holds numbers of tokens {named}.", **values)
+    return t("Along axes {axis} to {last} together, slot {slot} holds numbers of examples {named}.", **values)

@@ -6,6 +6,8 @@ import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from qkv.words import t
+
 if TYPE_CHECKING:
     from qkv.xraying.finding import Found
     from qkv.xraying.running import Operation
@@ -27,10 +29,12 @@ def html_of(found: Found) -> str:
     """Return the picture as HTML: a table with a row for each line, and a cell for each slot of the axis of tokens."""
     last = {operation.place: operation for operation in found.operations}  # of each line
     rows = "".join(_row(operation, found) for operation in last.values())
-    head = "<tr><th>line</th><th>program</th><th>shape</th><th>which tokens reach each slot</th></tr>"
+    heads = t("line"), t("program"), t("shape"), t("which tokens reach each slot")
+    head = f"<tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>"
+    label = t("The lines of the program")
     return (
         f"<style>{STYLE}</style><p>{html.escape(found.message)}</p>"
-        '<div class="qkv-xray" role="group" aria-label="The lines of the program" tabindex="0">'
+        f'<div class="qkv-xray" role="group" aria-label="{label}" tabindex="0">'
         f"<table><thead>{head}</thead><tbody>{rows}</tbody></table></div>"
     )
 

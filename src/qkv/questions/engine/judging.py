@@ -22,11 +22,7 @@ from qkv.sandboxed.answers import Unfit
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.isolation import undisturbed
 from qkv.sandboxed.observations import Observation
-
-FLOAT32_REMARK = (
-    " One remark: for float64 inputs your result has fewer digits than the inputs. It is accepted. "
-    "Which tensor of yours was made without a dtype, or which step computes in float32?"
-)
+from qkv.words import sentences, t, translated
 
 NO_FAULT = "none"  # what a diagnosis returns for a right implementation
 
@@ -74,7 +70,7 @@ def judge(
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
     if numbers := _numbers_asked_for(question, observations[0]):
-        return Verdict("not attempted", f"{numbers} Now return your result in the place of 0.")
+        return Verdict("not attempted", sentences(numbers, t("Now return your result in the place of 0.")))
     with undisturbed():
         return _verdict(Evidence(question, cases, observations), patience, on_progress)
 
@@ -82,12 +78,33 @@ def judge(
 def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
     """Return the verdict on an answer that cannot be run: it is missing, no function or class, or uses the solution."""
     if why.kind == "missing":
-        return Verdict("not attempted", "There is no answer to check yet.")
-    if why.kind == "object":
-        wanted = f"`check` wants the {'class' if wants_class else 'function'} itself, and was given"
-        return Verdict("failed", f"{wanted} {describe(why.seen)}. Was it called? Write its name without brackets.")
-    text = f"Your answer uses `{why.seen}`, which holds the solution. Which lines of your own could stand there?"
+        return Verdict("not attempted", t("There is no answer to check yet."))
+    if why.kind == "object" and wants_class:
+        text = t(
+            "`check` wants the class itself, and was given {value}. Was it called? Write its name without brackets.",
+            value=describe(why.seen),
+        )
+    elif why.kind == "object":
+        text = t(
+            "`check` wants the function itself, and was given {value}. Was it called? Write its name without brackets.",
+            value=describe(why.seen),
+        )
+    else:
+        text = t(
+            "Your answer uses `{name}`, which holds the solution. Which lines of your own could stand there?",
+            name=why.seen,
+        )
     return Verdict("failed", text)
+
+
+def verdict_on_stopped(seconds: float) -> Verdict:
+    """Return the verdict on an answer that was stopped after this many seconds."""
+    text = t(
+        "It took more than {seconds} seconds and was stopped. "
+        "Is there a loop that does not end, or a step that takes too long?",
+        seconds=f"{seconds:g}",
+    )
+    return Verdict("error", text)
 
 
 def _is_stub(seen: Observation) -> bool:
@@ -115,12 +132,17 @@ def _not_attempted_text(seen: Observation) -> str:
     """Say that nothing was attempted: NotImplementedError was raised, or None returned."""
     if seen.raised is not None:
         line = seen.raised.line
-        where = f": see the line `{line}`" if line and not line.startswith("raise ") else ""
-        return (
+        if line and not line.startswith("raise "):
+            return t(
+                "Not attempted yet: your answer raises NotImplementedError. If you have written it, it calls another "
+                "one that is still to be written: see the line `{line}`.",
+                line=line,
+            )
+        return t(
             "Not attempted yet: your answer raises NotImplementedError. If you have written it, it calls another one "
-            f"that is still to be written{where}."
+            "that is still to be written."
         )
-    return "Nothing came back: your answer returned None. If you have written it, does it end in a `return`?"
+    return t("Nothing came back: your answer returned None. If you have written it, does it end in a `return`?")
 
 
 def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[VerdictSoFar], object]) -> Verdict:
@@ -151,19 +173,33 @@ def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: Fou
     )
 
 
-def _implementation_counts(evidence: Evidence) -> str:
-    wrong = sum(want.results[-1] not in (False, NO_FAULT) for want in evidence.want)
-    return f"{wrong} that are wrong and {len(evidence.cases) - wrong} that are right"
-
-
 def _passed_message(evidence: Evidence) -> str:
     """Say in which cases a right answer was tried."""
-    times = Counter(case.name for case in evidence.cases)
-    names = "; ".join(f"{name} ({n} cases)" if n > 1 else name for name, n in times.items())
     if evidence.question.of_implementations:
-        return f"Right about all {len(evidence.cases)} implementations: {_implementation_counts(evidence)}."
-    gradients = " Gradients reach every input." if evidence.question.gradients else ""
-    coarse = FLOAT32_REMARK if any(map(has_fewer_digits, evidence.seen, evidence.want)) else ""
+        wrong = sum(want.results[-1] not in (False, NO_FAULT) for want in evidence.want)
+        return t(
+            "Right about all {n} implementations: {wrong} that are wrong and {right} that are right.",
+            n=len(evidence.cases),
+            wrong=wrong,
+            right=len(evidence.cases) - wrong,
+        )
+    gradients = t("Gradients reach every input.") if evidence.question.gradients else ""
+    coarse = float32_remark() if any(map(has_fewer_digits, evidence.seen, evidence.want)) else ""
     if len(evidence.cases) == 1:
-        return f"Right.{gradients}{coarse}"
-    return f"Right in all {len(evidence.cases)} cases: {names}.{gradients}{coarse}"
+        return sentences(t("Right."), gradients, coarse)
+    names = t("; ").join(_counted(translated(name), n) for name, n in Counter(c.name for c in evidence.cases).items())
+    right = t("Right in all {n} cases: {names}.", n=len(evidence.cases), names=names)
+    return sentences(right, gradients, coarse)
+
+
+def _counted(name: str, n: int) -> str:
+    """Return the name of cases with their number, if there are several."""
+    return t("{name} ({n} cases)", name=name, n=n) if n > 1 else name
+
+
+def float32_remark() -> str:
+    """Return what is added to the praise of an answer that has fewer digits than float64 inputs."""
+    return t(
+        "One remark: for float64 inputs your result has fewer digits than the inputs. It is accepted. "
+        "Which tensor of yours was made without a dtype, or which step computes in float32?"
+    )
