@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,13 +16,15 @@ Rule = Callable[[str, str], Iterator[str]]
 MATHS = re.compile(r"\$\$?[^$]+\$\$?")
 CODE = re.compile(r"`[^`]+`")
 LINK = re.compile(r"\]\(([^)]+)\)")
-PLACEHOLDER = re.compile(r"(?<![\\\w^_}])\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+PLACEHOLDER = re.compile(r"(?:(?<![\\\w^_}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
+LARGE_NUMBER = re.compile(r"(\d+(?:\.\d+)?) (million|billion)")
+LARGE = {"million": (100, 0.01), "billion": (10,)}  # a million is 100 萬 or 0.01 億, a billion is 10 億
 TAG = re.compile(r"<[^>]*>")
 ITALIC = re.compile(r"(?<!\*)\*(?:\*\*)?[^*]*[A-Za-z][^*]*\*(?:\*\*)?(?!\*)")  # names of works, sentences
 CITATION = re.compile(r"\[?[A-Z][\w .&]+(?:et al\.|and \w+|Team)?, \d{4}|^[A-Z]\w+ (?:et al\.|Team), \d{4}\.")
 LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
-NAME = re.compile(r"\b\w+_\w+\b")
+NAME = re.compile(r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b")  # of Python: d_model, F.pad, .mT
 HAN = r"\u4e00-\u9fff"
 
 
@@ -48,9 +51,16 @@ def formulas(text: str) -> Counter[str]:
 
 
 def numbers(text: str, said: str) -> Iterator[str]:
-    """Every number of the source is there. (Chinese may write further ones: "three" as 3.)"""
-    wanted, found = (Counter(NUMBER.findall(without(each, PLACEHOLDER, MATHS, CODE))) for each in (text, said))
-    yield from (f"number lost: {each}" for each in wanted - found)
+    """Every number of the source is there. (Chinese may write further ones: "three" as 3, and counts in 萬 and 億.)"""
+    bare = [without(each, PLACEHOLDER, MATHS, CODE) for each in (text, said)]
+    large = {found[1]: LARGE[found[2]] for found in LARGE_NUMBER.finditer(bare[0])}
+    wanted, found = (Counter(NUMBER.findall(each)) for each in bare)
+    found_values = {float(each.replace(",", "")) for each in found}
+    for each in wanted - found:
+        if not any(
+            math.isclose(float(each) * factor, value) for factor in large.get(each, ()) for value in found_values
+        ):
+            yield f"number lost: {each}"
 
 
 def emphasis(text: str, said: str) -> Iterator[str]:
@@ -60,8 +70,13 @@ def emphasis(text: str, said: str) -> Iterator[str]:
         wanted, found = (len(alone.findall(without(each, MATHS, CODE))) for each in (text, said))
         if wanted > found:
             yield f"{mark} stands {found} times, not {wanted}"
-    if "*" in said and "*" in TAG.sub("", MarkdownIt().render(without(said, MATHS, CODE))):
+    if stars_left(said) and not stars_left(text):  # in code, a star is a product
         yield "Markdown does not see an emphasis: put punctuation outside of it"
+
+
+def stars_left(text: str) -> bool:
+    """Return whether Markdown leaves a star in a text, because it does not see an emphasis there."""
+    return "*" in TAG.sub("", MarkdownIt().render(without(text, MATHS, CODE, PLACEHOLDER)))
 
 
 def english(text: str, said: str) -> Iterator[str]:
