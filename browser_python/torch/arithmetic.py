@@ -66,7 +66,7 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(2))),
     "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(10))),
     "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x: g / (1 + x)),
-    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, y: g * (y + 1)),
+    "expm1": (lambda x: inf if x > 700 else math.expm1(x), lambda g, y: g * (y + 1)),
     "exp2": (lambda x: power(2.0, x), lambda g, y: g * y * math.log(2)),
     "sqrt": (sqrt_of, lambda g, y: g / (2 * y)),
     "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, y: g * -0.5 * y * y * y),

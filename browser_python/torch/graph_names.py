@@ -179,7 +179,7 @@ OTHERS = {  # torch's names for functions of other names
     **{"prelu": "PreluKernelBackward0", "logsigmoid": "LogSigmoidBackward0"},
     **{"rms_norm": "MulBackward0", "batch_norm": "NativeBatchNormBackward0", "group_norm": "NativeGroupNormBackward0"},
     **{"cov": "SqueezeBackward0", "quantile": "SqueezeBackward4", "cartesian_prod": "StackBackward0"},
-    **dict.fromkeys(("to", "type_"), "ToCopyBackward0"),
+    **dict.fromkeys(("to", "type_", "type_as"), "ToCopyBackward0"),
     **dict.fromkeys(("T", "movedim", "moveaxis"), "PermuteBackward0"),
     **dict.fromkeys(("mT", "swapaxes", "swapdims"), "TransposeBackward0"),
     **dict.fromkeys(("view_as", "unflatten", "repeat_interleave", "einsum"), "ViewBackward0"),

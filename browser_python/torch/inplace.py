@@ -231,6 +231,11 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Ten
 def index_add_(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """Add each part of `source`, times alpha, to the part of `x` at its index of the axis `dim`."""
     d = axis_of(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{TYPE_NAMES[index.dtype]} and size: {list(index.shape)}"
+        )
     check_source(x, dim, index, source, RuntimeError)
     for j, i in enumerate(index.tolist()):
         if not 0 <= i < x.shape[d]:
@@ -285,6 +290,12 @@ def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 for _f in (unsqueeze, squeeze, t, transpose):
     setattr(Tensor, f"{_f.__name__}_", in_place_view(_f))
 Tensor.swapaxes_ = Tensor.swapdims_ = Tensor.transpose_  # type: ignore[attr-defined]
-IN_PLACE: dict[str, Callable[..., Tensor]] = {"tril": tril, "triu": triu, "masked_fill": masked_fill, "addr": addr, "scatter_add": scatter_add}
+IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    "tril": tril,
+    "triu": triu,
+    "masked_fill": masked_fill,
+    "addr": addr,
+    "scatter_add": scatter_add,
+}
 for _name, _f in IN_PLACE.items():
     setattr(Tensor, f"{_name}_", in_place(_f))

@@ -239,7 +239,7 @@ def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
         turned = False
         for i in range(n):
             for j in range(i):
-                if abs(rows[i][j]) > 1e-15 * math.hypot(rows[i][i], rows[j][j]):
+                if abs(rows[j][i]) > max(1e-15 * math.hypot(rows[i][i], rows[j][j]), 1e-300):
                     turned = True
                     rotate(rows, j, i)
     values = sorted(rows[i][i] for i in range(n))

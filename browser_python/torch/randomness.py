@@ -382,7 +382,7 @@ def multinomial(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    draw = draw_with_replacement if replacement else draw_without_replacement
+    draw = draw_with_replacement if replacement and num_samples > 1 else draw_without_replacement  # as in torch
     places = draw(generator or default_generator, rows, num_samples, p.dtype)
     return tensor_of(places, (*p.shape[:-1], num_samples), int64)
 

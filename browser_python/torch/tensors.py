@@ -310,14 +310,14 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on the tensor are recorded for gradients.
+        """Whether operations on the tensor are recorded for gradients, also because it is a view of one whose are.
 
         Raises:
             RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
         """
         if self._base is not None and self._base[0]._node is not self._base_node:
             follow_base(self)
-        return self._needs_grad
+        return self._needs_grad or (self._base is not None and self._base[0]._needs_grad)
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:

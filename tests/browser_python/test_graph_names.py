@@ -34,6 +34,7 @@ x ** y
 2 ** x
 x % 2
 x @ y.T
+x.type_as(torch.ones(1, dtype=torch.float64))
 x @ y.mT
 a @ b
 x @ v

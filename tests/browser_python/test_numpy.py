@@ -40,6 +40,7 @@ np.random.permutation(8)
 np.random.choice(4, 5)
 np.round(np.array([0.285, 2.675, -0.5]), 2)
 np.abs(np.array([True, False]))
+np.swapaxes(np.arange(6).reshape(2, 3), 0, -1)
 np.arange(24).reshape(2, 3, 4)[0, ::-1]
 np.arange(24).reshape(2, 3, 4)[..., ::-1]
 np.arange(24).reshape(2, 3, 4)[None, ::-1, 1]

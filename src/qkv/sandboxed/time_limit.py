@@ -101,9 +101,10 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _watched_loops(seconds: float) -> Iterator[None]:
-    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` after CLOCK_FACTOR × `seconds`.
+    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` there when the time is up.
 
-    Loops of modules are not watched after their first jump, so that they run at full speed.
+    It is up after CLOCK_FACTOR times these seconds. Loops of modules are not watched after their first jump, so that
+    they run at full speed.
     """
     monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # from Python 3.12 on
     tool, jumps = monitoring.PROFILER_ID, monitoring.events.JUMP
