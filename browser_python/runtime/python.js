@@ -4,8 +4,10 @@
 // What a reader runs may be somebody else's. So the worker lives in a frame without an origin (`frame.html`): it reaches
 // no other host, nothing that the site keeps in this browser, and of this page only the port through which it answers.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
+import { outputOf, verdictOf } from "./messages.js";
 
 /** @import { Files } from "./worker.js" */
 /** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean }} Request */
@@ -18,34 +20,33 @@ import frame from "./frame.html";
  * @property {string} [printed]
  * @property {string} problem
  * @property {number} [above] how many cells ran before
- * @property {number} [used] bytes of memory
  * @property {boolean} [isNew] whether Python was started anew before it
  * @property {boolean} [hasEnded] whether Python ended instead */
-/** @typedef {Partial<Answer> & { memory?: ArrayBuffer, stage?: keyof typeof STAGES, ready?: boolean, failed?: string,
- *   died?: string, id?: number, first?: Answer }} Message of the worker */
-/** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void }} Waiting */
+/** @typedef {{ memory?: unknown, stage?: unknown, ready?: unknown, failed?: unknown, died?: unknown, id?: number,
+ *   first?: unknown, used?: unknown }} Message of the worker, with the values of an answer */
+/** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void,
+ *   read: (found: unknown) => Answer | undefined }} Waiting */
 /** @typedef {Record<string, { size: number, sha256: string }>} Built files by their names */
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
 const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells and checks use
-const RUNNING = "Running …";
-const IS_LONG = "Still running. Is there a loop that does not end? Then press Stop.";
+const RUNNING = t`Running …`;
+const IS_LONG = t`Still running. Is there a loop that does not end? Then press Stop.`;
 const LONG = 20e3; // ms; by then, almost everything that ends has ended
-const DIED =
-  "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
-  "the next Run or Check.";
-const START = "Starting Python …";
+const DIED = t`Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with the next Run or Check.`;
+const ODD = t`Python ended: this code changed the part of Python that answers the page, so there is no result. Python starts anew with the next Run or Check.`;
+const START = t`Starting Python …`;
 const STAGES = {
-  compiling: "Starting Python: compiling it, the longest part of a first visit …",
-  importing: "Starting Python: importing torch and the checks …",
-  keeping: "Starting Python: keeping what was imported, for a quick start next time …",
+  compiling: t`Starting Python: compiling it, the longest part of a first visit …`,
+  importing: t`Starting Python: importing torch and the checks …`,
+  keeping: t`Starting Python: keeping what was imported, for a quick start next time …`,
 };
 const failure = (/** @type {string} */ why) =>
   navigator.onLine
-    ? `Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
-    : "You are offline; your text is kept. Python starts here once you are online again: press the button then.";
+    ? t`Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
+    : t`You are offline; your text is kept. Python starts here once you are online again: press the button then.`;
 
 /** Return the last line of an error's text: of a traceback, the error.
  * @param {string} text */
@@ -58,11 +59,11 @@ class Worker {
   #onFrame;
 
   /** `receive` is called with each message of the worker, and with { failed } if it cannot start or has an error.
-   * @param {(message: Message) => void} receive */
+   * @param {(message: unknown) => void} receive */
   constructor(receive) {
     this.#channel.port1.onmessage = ({ data }) => receive(data);
     this.#onFrame = (/** @type {MessageEvent} */ { source, data }) => {
-      if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? "Its program could not be loaded" });
+      if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? t`Its program could not be loaded` });
     };
     window.addEventListener("message", this.#onFrame);
     this.#frame.hidden = true;
@@ -158,9 +159,9 @@ export class Python {
     const percent = () => Math.min(100, Math.floor((100 * done) / total));
     const onBytes = (/** @type {number} */ count) => {
       done += count;
-      if (count > 0) this.#sayStage(`Loading Python: ${percent()} %`);
+      if (count > 0) this.#sayStage(t`Loading Python: ${percent()} %`);
     };
-    const onCut = () => this.#sayStage(`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
+    const onCut = () => this.#sayStage(t`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
     const names = [PROGRAM, ...HEAVY];
     const [program, ...heavy] = await Promise.all(
       names.map((name) => bytesOf(this.#folder, name, name === PROGRAM ? { cache } : { cache, onBytes, onCut })),
@@ -186,26 +187,43 @@ export class Python {
     for (const name of [PROGRAM, "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
   }
 
-  /** @param {Message} message */
-  #receive({ memory, stage, ready, failed, died, id, first, ...answer }) {
-    const isReady = this.#readySince < Number.POSITIVE_INFINITY;
-    if (failed) this.end(failure(lastLine(failed)));
-    else if (stage) this.#sayStage(STAGES[stage]);
-    else if (died) this.end(DIED);
+  /** Receive a message of the worker. Before it is ready only the page's own program has run there.
+   * @param {unknown} message */
+  #receive(message) {
+    const said = /** @type {Message} */ (message ?? {});
+    if (typeof said.failed === "string") this.end(failure(lastLine(said.failed)));
+    else if (this.#readySince === Number.POSITIVE_INFINITY) this.#receiveStart(said);
+    else if (said.died) this.end(DIED);
+    else this.#receiveAnswer(said);
+  }
+
+  /** @param {Message} message while it starts */
+  #receiveStart({ memory, stage, ready }) {
+    if (stage) this.#sayStage(STAGES[/** @type {keyof typeof STAGES} */ (stage)]);
     else if (memory) {
-      // Only before the first request: later it could be what a cell made of it, and later visits would start from that.
-      if (!isReady) this.#memory?.keep(memory).catch(() => {}); // without room for it, the next start imports again
+      const store = this.#memory;
+      store?.keep(/** @type {ArrayBuffer} */ (memory)).catch(() => {}); // without room for it, the next start imports again
     } else if (ready) {
       this.#readySince = Date.now();
       this.#say(this.#waiting.size ? RUNNING : "");
       this.#setReady();
-    } else if (first) this.#waiting.get(id)?.onFirst?.(first);
-    else {
-      this.#waiting.get(id)?.resolve({ .../** @type {Answer} */ (answer), isNew: this.#isNew });
-      this.#isNew = false;
-      this.#waiting.delete(id);
-      if ((answer.used ?? 0) > LARGE && !this.#waiting.size) this.#renew();
     }
+  }
+
+  /** @param {Message} message */
+  #receiveAnswer({ id, first, used, ...rest }) {
+    const waiting = this.#waiting.get(id);
+    const answer = waiting?.read(first === undefined ? rest : first);
+    if (!waiting || !answer || (first !== undefined && !waiting.onFirst)) return this.end(ODD);
+    if (first !== undefined) {
+      waiting.onFirst?.(answer);
+      waiting.onFirst = undefined; // there is no second one
+      return;
+    }
+    waiting.resolve({ ...answer, isNew: this.#isNew });
+    this.#isNew = false;
+    this.#waiting.delete(id);
+    if (Number(used) > LARGE && !this.#waiting.size) this.#renew();
   }
 
   #terminate() {
@@ -265,12 +283,11 @@ export class Python {
       isTold ||= ran > LONG;
       if (ran > limit * 1000)
         this.end(
-          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? ` +
-            "Python starts anew with the next Run or Check.",
+          t`Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? Python starts anew with the next Run or Check.`,
         );
     }, 500);
     const answer = new Promise((resolve) => {
-      this.#waiting.set(id, { onFirst, resolve });
+      this.#waiting.set(id, { onFirst, resolve, read: request.question ? verdictOf : outputOf });
       this.#send({ id, ...request }).catch((problem) => this.end(failure(problem.message)));
     });
     return answer.finally(() => {

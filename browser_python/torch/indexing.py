@@ -341,10 +341,10 @@ def select(x: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Return a view of the indices start, …, start + length − 1 of the axis `dim`.
+    """Return a view of the indices start, …, start + length − 1 of the axis `dim`; a negative start counts from its end.
 
     Raises:
-        RuntimeError: the length is negative, or this is more than the axis has.
+        RuntimeError: the length is negative, or the last of these indices is beyond the axis.
     """
     d = axis_of(dim, x.ndim)
     if length < 0:

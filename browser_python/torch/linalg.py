@@ -268,7 +268,15 @@ def eigh(a: Tensor, UPLO: str = "L") -> Factors:
 def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
     """Return an orthogonal matrix Q and an upper triangular one R with Q R = a, by Householder's reflections.
 
-    The signs are those of LAPACK, which torch calls.
+    The signs are those of LAPACK, which torch calls. It has no derivative here.
+
+    Shapes:
+        a (m, n)
+    Returns:
+        Q (m, r), R (r, n) with r = min(m, n), or r = m if the mode is "complete"; if it is "r", Q is empty
+    Raises:
+        RuntimeError: an unknown mode, or no matrix.
+        NotImplementedError: a column is 0 below the diagonal.
     """
     check_matrix("qr", a, square=False)
     if mode not in ("reduced", "complete", "r"):

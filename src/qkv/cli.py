@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qkv import __version__
+from qkv.words import known, speak, t
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -101,6 +102,11 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="points by hand, with the columns student (* for everybody), question (or notebook), points (or full) "
         "and reason",
     )
+    parser.add_argument(
+        "--language",
+        metavar="LANGUAGE",
+        help=f"language of the messages: {', '.join(known())}; default: what QKV_LANGUAGE says, or en",
+    )
     parser.set_defaults(
         run=_grade,
         stop_hint="The results written so far stay. To continue, run the same command again.",
@@ -126,9 +132,17 @@ FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook", "roster
 
 def _grade(args: argparse.Namespace) -> int:
     """Run `grade`: for credit if an option or a folder asks for it, else for oneself. Return the exit code."""
+    if args.language:
+        try:
+            speak(args.language)
+        except ValueError as unknown:
+            print(f"qkv grade: {unknown}", file=sys.stderr)
+            return 2
+        os.environ["QKV_LANGUAGE"] = args.language  # for the processes that read and grade notebooks
     for path in args.paths:
         if not os.path.exists(path):  # not `path.exists()`, which raises if a name is too long
-            print(f"qkv grade: there is no {_printable(path)}", file=sys.stderr)
+            text = t("there is no {path}", path=_printable(path))
+            print(f"qkv grade: {text}", file=sys.stderr)
             return 2
     options = any(getattr(args, name) is not None for name in FOR_CREDIT) or args.regrade or args.per_student
     if options or any(path.is_dir() or path.suffix.casefold() == ".zip" for path in args.paths):
@@ -148,13 +162,19 @@ def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
         try:
             result = grade(notebook, timeout)
         except UnreadableError as why:
-            print(f"qkv grade: {_printable(notebook)} was not graded: {why}", file=sys.stderr)
+            text = t("{notebook} was not graded: {why}", notebook=_printable(notebook), why=why)
+            print(f"qkv grade: {text}", file=sys.stderr)
             worst = 1
             continue
         total += sum(result.points.values())
         full += sum(result.max_points.values())
     if full:
-        print(f"\n{total:g} of {full:g} points. This ran on your own machine, so it is not for credit.")
+        text = t(
+            "{n} of {most} points. This ran on your own machine, so it is not for credit.",
+            n=f"{total:g}",
+            most=f"{full:g}",
+        )
+        print(f"\n{text}")
     return worst
 
 

@@ -179,6 +179,35 @@ def test_a_card_is_words_whoever_wrote_it(page: Page, elsewhere: tuple[str, list
     assert section.evaluate("card => [...card.attributes].map(({ name }) => name)") == []
 
 
+# Code of a page answers in the place of `notebook.answer`. Such answers erased the reader's text, threw in the page,
+# or prolonged the time limit.
+FORGED = [
+    {"status": "passed", "points": None, "misconception": None, "message": "m", "html": "<p>m</p>"},
+    {"status": {"a": 1}, "points": 3, "misconception": None, "message": "m", "html": "<p>m</p>"},
+    {"failed": {"a": 1}},
+    {"ready": True},
+]
+
+
+@pytest.mark.parametrize(
+    "forged", [pytest.param(one, marks=[pytest.mark.slow][: i % 2]) for i, one in enumerate(FORGED)]
+)
+def test_an_answer_in_the_place_of_the_course_changes_nothing_that_is_kept(page: Page, forged: dict[str, object]):
+    mine = "def score_variance(d_k, var_q, var_k):\n    return 'mine'\n"
+    threw: list[str] = []
+    page.on("pageerror", lambda error: threw.append(str(error)))
+    page.evaluate(SET, ["3.2", mine])
+    liar = f"import notebook\nnotebook.answer = lambda *asked: {json.dumps(forged)!r}\nprint('END')"
+    assert printed(page, liar) == "END\n"
+    found = page.evaluate("window.qkv.check('3.2')")
+    assert (found["status"], found["points"]) == ("error", 0)
+    assert found["message"].startswith("Python ended: this code changed the part of Python that answers the page")
+    assert threw == []
+    page.reload()
+    assert page.evaluate("window.qkv.answer('3.2')") == mine
+    assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
+
+
 def test_an_imported_answer_runs_only_after_the_reader_has_accepted_it(browser: Browser, site: str, tmp_path):
     context = browser.new_context()
     page = context.new_page()

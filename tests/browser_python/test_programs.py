@@ -10,7 +10,6 @@ from browser_python.in_node import interpreter
 from tests.browser_python.programs import BAD, compared, program, run, run_on_page
 from tests.seeds import SEED
 
-
 # Programs of the fixed seeds that print something else, and why they may.
 OTHERWISE = {
     26113556: "its index is a view of what it writes: torch overwrites the index while it reads it, the page refuses",

@@ -98,7 +98,7 @@ def test_a_restart_forgets(shared: Interpreter):
 def test_an_error_above_is_named_where_a_name_is_missing(shared: Interpreter):
     problem = shared.ask(["def f(:\n    pass", "print(f())"])["problem"]
     assert "NameError: name 'f' is not defined" in problem
-    assert "A cell above did not run to its end: SyntaxError" in problem
+    assert "its end: SyntaxError" in problem
     assert shared.ask(["1 / 0", "print(1)"])["problem"] == ""
 
 
@@ -155,7 +155,7 @@ MIXING = {
 def test_a_card_has_the_line_that_mixes_tokens(shared: Interpreter, question: str):
     answer, line = MIXING[question]
     shown = shared.ask([IMPORTS, answer], question=question, name="answer")["html"]
-    assert f"<details><summary>Which line mixes the tokens?</summary><p>{line}" in shown
+    assert f"</summary><p>{line}" in shown
 
 
 ENDLESS_IN_THE_MODEL = """def answer(q, k, v):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from qkv.cli import _parser, main
 from qkv.grading import runner, sandbox
+from qkv.words import ENGLISH, speak
 
 # For each option: its value, or None if it takes none, and what it changes in what the batch is called with.
 OPTIONS: dict[str, tuple[str | None, Callable[[Any], object], object]] = {
@@ -27,6 +28,7 @@ OPTIONS: dict[str, tuple[str | None, Callable[[Any], object], object]] = {
     "--gradebook": ("sqlite:///book.db", lambda batch: batch.writer.gradebook, "sqlite:///book.db"),
     "--roster": ("class.csv", lambda batch: [person.shown for person in batch.roster.people], ["ann", "bela"]),
     "--overrides": ("hand.csv", lambda batch: [line.what for line in batch.writer.overrides.lines], ["3.2"]),
+    "--language": ("zh_TW", lambda batch: batch.settings.language, "zh_TW"),
 }
 
 
@@ -44,7 +46,7 @@ class Reader:
 
 
 @pytest.fixture
-def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """A folder with one notebook, a list of the class and points by hand; it stores what the batch is called with."""
     called = SimpleNamespace()
     named = ("submissions", "settings", "reader", "writer", "jobs", "scheduler", "regrade", "roster")
@@ -56,12 +58,14 @@ def batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(runner, "Reader", Reader)
     monkeypatch.setattr(runner, "grade_all", grade_all)
     monkeypatch.setattr(sandbox, "why_unavailable", lambda: "")
+    monkeypatch.setenv("QKV_LANGUAGE", ENGLISH)  # the command sets it for its processes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in" / "ann").mkdir(parents=True)
     nbformat.write(new_notebook(cells=[new_code_cell("x = 1")]), tmp_path / "in" / "ann" / "03_scaling.ipynb")
     (tmp_path / "class.csv").write_text("name\nann\nbela\n")
     (tmp_path / "hand.csv").write_text("student,question,points\nann,3.2,full\n")
-    return called
+    yield called
+    speak(ENGLISH)
 
 
 def test_the_table_has_every_option_of_the_command():

@@ -263,7 +263,7 @@ def test_500_steps_are_enough_from_other_starts(seed: int):
     assert accuracy(tagger, HELD_OUT).it > 0.95
 
 
-@pytest.mark.slow  # is it the width, and not the second layer, that one layer lacks?
+@pytest.mark.slow  # is it the width, and not the second layer, that one layer lacks in so few steps?
 @pytest.mark.parametrize("seed", range(3))
 def test_a_wider_layer_alone_guesses_it(seed: int):
     drawn = sentences("training", 8000, seed=0)

@@ -26,7 +26,7 @@ PREDICTIONS: dict[str, dict[str, Any]] = {
     "Predict": {"options": OPTIONS, "answer": "B"},
     "PredictBars": {"labels": ["cat", "mat"], "answer": [0.9, 0.1], "near": 0.1, "why": "Why."},
     "PredictMask": {"rows": ["I", "saw"], "columns": ["I", "saw"], "answer": [[1, 0], [1, 1]], "why": "Why."},
-    "PredictNumber": {"answer": 32, "near": 4, "why": "Why."},
+    "PredictNumber": {"answer": 32, "near": 4, "ends": [0, 100], "why": "Why."},
 }
 
 

@@ -200,8 +200,8 @@ def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
 @pytest.mark.browser
 def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[..., Page]):
     page = explorer(kind="text", embedded=True)
-    assert page.locator(".qkv-columns").inner_text().split("\n")[-4:] == ["alive", "action", "place", "small talk"]
-    assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "small talk"]
+    assert page.locator(".qkv-columns").inner_text().split("\n")[-4:] == ["alive", "action", "place", "connecting"]
+    assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "connecting"]
     page.get_by_role("switch", name="features").uncheck()
     expect(page.locator("details th[scope=col]").nth(2)).to_have_text("saw")
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qkv.words import DICTIONARIES, in_words
-from tools.site import ROOT
+from tools.course import ROOT
 from tools.translations.sources import Unit
 
 PACKAGE = ROOT / "src" / "qkv"
@@ -28,7 +28,7 @@ def rooms() -> dict[str, list[Unit]]:
     """Return the texts of each room, by its name."""
     patterns = {
         "messages/checking": ("words.py", "checking/*.py", "xraying/*.py"),
-        "messages/engine": ("questions/engine/*.py",),
+        "messages/engine": ("questions/__init__.py", "questions/engine/*.py"),
         "messages/shared": ("questions/shared/*.py", "questions/shared/*.toml"),
         **{f"messages/chapter_{n:02}": (f"questions/catalogue/q{n}_*.*",) for n in range(1, 13)},
         "messages/grading": ("cli.py", "grading/*.py", "grading/templates/*.html"),

@@ -16,7 +16,7 @@ Rule = Callable[[str, str], Iterator[str]]
 MATHS = re.compile(r"\$\$?[^$]+\$\$?")
 CODE = re.compile(r"`[^`]+`")
 LINK = re.compile(r"\]\(([^)]+)\)")
-PLACEHOLDER = re.compile(r"(?:(?<![\\\w^_}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
+PLACEHOLDER = re.compile(r"(?:(?<![\\A-Za-z0-9_^}])|(?<=\\n))\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}(?:\{[^{}]*\})*")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 LARGE_NUMBER = re.compile(r"(\d+(?:\.\d+)?) (million|billion)")
 LARGE = {"million": (100, 0.01), "billion": (10,)}  # a million is 100 萬 or 0.01 億, a billion is 10 億
@@ -24,7 +24,9 @@ TAG = re.compile(r"<[^>]*>")
 ITALIC = re.compile(r"(?<!\*)\*(?:\*\*)?[^*]*[A-Za-z][^*]*\*(?:\*\*)?(?!\*)")  # names of works, sentences
 CITATION = re.compile(r"\[?[A-Z][\w .&]+(?:et al\.|and \w+|Team)?, \d{4}|^[A-Z]\w+ (?:et al\.|Team), \d{4}\.")
 LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
-NAME = re.compile(r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b")  # of Python: d_model, F.pad, .mT
+NAME = re.compile(
+    r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b|\b\w+\[[^\]]*\]"
+)  # of Python: d_model, F.pad, .mT, mask[i]
 HAN = r"\u4e00-\u9fff"
 
 
@@ -101,12 +103,13 @@ def punctuation(text: str, said: str) -> Iterator[str]:
     yield from (f"space between Chinese: {each}" for each in re.findall(rf"[{HAN}，。] [{HAN}]", rest))
     mixed = re.findall(rf"[{HAN}][A-Za-z0-9$`]|[A-Za-z0-9$`][{HAN}]", PLACEHOLDER.sub("", rest))
     yield from (f"no space: {each}" for each in mixed)
-    yield from (f"quotation mark: {each}" for each in re.findall(r"[“”\"]", CODE.sub("", said)))
+    quotes = "[“”]" if '"' in text else '[“”"]'  # a text with code may have its quotation marks
+    yield from (f"quotation mark: {each}" for each in re.findall(quotes, CODE.sub("", said)))
 
 
 def terms(text: str, said: str) -> Iterator[str]:
     """A term has the name that the glossary and `terms.toml` give it."""
-    prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER)
+    prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER, NAME)
     for pattern, name in wanted_terms():
         if (found := pattern.search(prose)) and name not in said:
             yield f"term: {found[0]} is {name}"

@@ -3,17 +3,23 @@
 - Formulas: `maths` renders them at build time and colours Q, K and V.
 - Widgets: `widgets` draws them and makes their saved state smaller; `predictions` hides the answer to a prediction.
 - Code: `highlighting` marks it up, `folding` folds it in read mode, and `page_python` adds the controls that run it.
-- Text: `prose` finds the parts of a chapter that have a style of their own, and `links` links to references and terms.
+- Text: `prose` finds the parts of a chapter that have a style of their own, `links` links to references and terms, and
+  `terms` lists what the terms mean.
 - Between pages: `navigation`, `search` (the index), and `course_map` with its `pictures`.
 - Whole pages: `pages` chooses the files that a page loads, `chinese` adds fonts, and `policy` restricts what may load.
+- Language: `language` has the site's own texts in each language, and keeps anchors and links.
 - Site: `published` adds what needs the site's address. `assets` adds KaTeX's style and fonts and rebuilds stale pages.
 """
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))  # `tools` and `browser_python`, which are not installed
 
 from . import (
     assets,
@@ -21,6 +27,7 @@ from . import (
     course_map,
     folding,
     highlighting,
+    language,
     links,
     maths,
     navigation,
@@ -32,6 +39,7 @@ from . import (
     prose,
     published,
     search,
+    terms,
     widgets,
 )
 
@@ -41,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # This extension works after all pages have been read, but does not declare that pages may be read in parallel.
     app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     for part in (
+        language,
         assets,
         chinese,
         maths,
@@ -54,6 +63,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         folding,
         highlighting,
         search,
+        terms,
         navigation,
         pages,
         policy,
@@ -61,4 +71,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     ):
         part.setup(app)
     # Increase `env_version` when pages are read in a different way: Sphinx caches the pages that it has read.
-    return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 4, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -152,26 +152,30 @@ class Bar:
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         full = round(20 * have / most) if most else 0
         bar = "█" * full + "░" * (20 - full)
-        rows = [f"{SIGNS[row.status]} {row.question} {row.title}: {_standing(row)}" for row in self.rows]
-        return "\n".join([f"{self.title}: {self.headline}", bar, *rows, *wrapped(self.ideas_text)])
+        rows = [f"{SIGNS[row.status]} {titled(f'{row.question} {row.title}', _standing(row))}" for row in self.rows]
+        return "\n".join([titled(self.title, self.headline), bar, *rows, *wrapped(self.ideas_text)])
 
     def html(self) -> str:
         """Return the progress in an exercise as HTML."""
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         items = "".join(map(_item, self.rows))
         parts = [
-            _heading(f"{self.title}: {self.headline}"),
+            _heading(titled(self.title, self.headline)),
             f'<progress max="{most:g}" value="{have:g}" aria-label="{t("points so far")}">{self.headline}</progress>',
             f"<ul>{items}</ul>",
             f'<p class="qkv-card-tried">{_escaped(self.ideas_text)}</p>' if self.ideas_text else "",
         ]
         status = "passed" if have == most else "not attempted"
-        return _section(f"{self.title}: {self.headline}", status, "".join(parts))
+        return _section(titled(self.title, self.headline), status, "".join(parts))
 
 
 def _standing(row: Row) -> str:
+    """Return the status of a question in the bar, its points, and whether they are of an earlier session."""
     share = t("{n} of {most}", n=points(row.points), most=points(row.max_points))
-    return t(", ").join(filter(None, (translated(WORDS[row.status]), share, translated(row.note))))
+    status = translated(WORDS[row.status])
+    if row.note:
+        return t("{status}, {share}, {note}", status=status, share=share, note=translated(row.note))
+    return t("{status}, {share}", status=status, share=share)
 
 
 def _item(row: Row) -> str:
@@ -201,6 +205,11 @@ def shell() -> object | None:
 def points(value: float) -> str:
     """Write a number of points: "3", "2.5"."""
     return f"{value:g}"
+
+
+def titled(title: str, said: str) -> str:
+    """Write a title with what is said of it: "Chapter 3: 4 of 15 points"."""
+    return t("{title}: {said}", title=title, said=said)
 
 
 def of_points(have: float, most: float) -> str:

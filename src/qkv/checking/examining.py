@@ -83,7 +83,8 @@ def check(question: str, answer: Any) -> Report:
     """
     if not isinstance(question, str):
         known = ", ".join(name for chapter in chapters() for name in questions_of(chapter))
-        raise KeyError(f'use quotes: check("{question}", …). An id is a string; the questions are {known}')
+        text = t('use quotes: check("{id}", …). An id is a string; the questions are {known}', id=question, known=known)
+        raise KeyError(text)
     report = examine(question, answer)
     show_report(report)
     if _in_notebook():

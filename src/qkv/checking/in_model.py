@@ -13,7 +13,8 @@ from torch import Tensor
 
 from qkv.attention import padding_mask
 from qkv.cache import KVCache
-from qkv.models import load_tagger, load_writer, sentences
+from qkv.models import load_tagger, load_writer
+from qkv.models import sentences as draw_sentences
 from qkv.models.grammar import Sentence, read
 from qkv.models.tagger import Tagger, targets
 from qkv.models.vocabulary import END
@@ -23,6 +24,7 @@ from qkv.questions.engine.question import Question
 from qkv.sandboxed.isolation import CapturedOutput, quiet, undisturbed
 from qkv.sandboxed.time_limit import TimeUp, at_most
 from qkv.transformer import Edit, Places
+from qkv.words import sentences, t
 
 SECONDS = 2  # until the run is given up; with a right answer it takes a tenth of a second
 N_SENTENCES = 100
@@ -42,7 +44,7 @@ def say_in_model(question: Question, answer: Any, passed: bool) -> str:
     say = {"tagger": _say_tagger, "writer": _say_writer}[question.in_model.model]
     try:
         with at_most(SECONDS), undisturbed(), quiet(), CapturedOutput(), torch.no_grad():
-            return say(question.in_model, answer, f"With your `{question.name}` in place of ours, the trained", passed)
+            return say(question.in_model, answer, question.name, passed)
     except TimeUp:
         return ""
     except KeyboardInterrupt:
@@ -54,17 +56,25 @@ def say_in_model(question: Question, answer: Any, passed: bool) -> str:
 # ── the tagger: which noun is *it*? ───────────────────────────────────────────────────────────────
 
 
-def _say_tagger(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+def _say_tagger(put: InModel, answer: Any, name: str, passed: bool) -> str:
     """Say what the tagger answers with this part, and in how many new sentences it is right."""
     example = read(EXAMPLE.split())
     assert example is not None
-    drawn = sentences("new", N_SENTENCES, 0, "english", only_it=True)
+    drawn = draw_sentences("new", N_SENTENCES, 0, "english", only_it=True)
     tagger = load_tagger()
     noun = tagger.nouns[int(_nouns(tagger, put, answer, [example])[0])]
     right = n_right(tagger, put, answer, drawn)
     ours = n_right(tagger, InModel(), None, drawn)
-    of_all = f"Right in {right} of {N_SENTENCES} new sentences{_end(passed, right == ours, f'; with ours, in {ours}')}"
-    return f"{beginning} tagger reads “{EXAMPLE}”, and says: “it” is the {noun}. {of_all}"
+    said = t(
+        "With your `{name}` in place of ours, the trained tagger reads “{text}”, and says: “it” is the {noun}.",
+        name=name,
+        text=EXAMPLE,
+        noun=noun,
+    )
+    values = {"n": right, "all": N_SENTENCES, "ours": ours}
+    if passed or right == ours:
+        return sentences(said, t("Right in {n} of {all} new sentences.", **values), _unshown(passed))
+    return sentences(said, t("Right in {n} of {all} new sentences; with ours, in {ours}.", **values))
 
 
 def n_right(tagger: Tagger, put: InModel, answer: Any, drawn: list[Sentence]) -> int:
@@ -92,23 +102,29 @@ def _true_nouns(batch: list[Sentence]) -> Tensor:
 # ── the writer: which words come next? ────────────────────────────────────────────────────────────
 
 
-def _say_writer(put: InModel, answer: Any, beginning: str, passed: bool) -> str:
+def _say_writer(put: InModel, answer: Any, name: str, passed: bool) -> str:
     """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours."""
     writer = load_writer()
     if put.says is not None:
         if not passed:  # wrong numbers say nothing about the writer
             return ""
-        return f"{beginning} writer {put.says(answer, _new_texts(writer), writer.state_dict(), writer.shape.n_heads)}."
-    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in sentences("new", N_WRITTEN, 0, "english"))]
+        return put.says(answer, _new_texts(writer), writer.state_dict(), writer.shape.n_heads)
+    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in draw_sentences("new", N_WRITTEN, 0, "english"))]
     (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)
     same = sum(text == our for text, our in zip(texts, ours, strict=True))
-    of_all = f"The same as with ours in {same} of {N_WRITTEN} sentences{_end(passed, same == N_WRITTEN)}"
-    return f"{beginning} writer continues “{BEGINNING}”: “{example}”. {of_all}"
+    said = t(
+        "With your `{name}` in place of ours, the trained writer continues “{text}”: “{more}”.",
+        name=name,
+        text=BEGINNING,
+        more=example,
+    )
+    of_all = t("The same as with ours in {n} of {all} sentences.", n=same, all=N_WRITTEN)
+    return sentences(said, of_all, _unshown(passed) if same == N_WRITTEN else "")
 
 
 def _new_texts(writer: Writer) -> Tensor:
     """Return the ids of new sentences of one length."""
-    drawn = sentences("new", 4 * N_SENTENCES, 0, "english", only_it=True)
+    drawn = draw_sentences("new", 4 * N_SENTENCES, 0, "english", only_it=True)
     return writer.vocabulary.encode(with_ends([s for s in drawn if len(s.words) == LENGTH][:N_SENTENCES]))
 
 
@@ -150,11 +166,9 @@ def _text(writer: Writer, ids: list[int]) -> str:
 # ── both ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _end(passed: bool, as_ours: bool, compared: str = "") -> str:
-    """Return the end of the sentence: for a wrong answer, how it compares with ours."""
-    if passed:
-        return "."
-    return ". These sentences do not show what is wrong with your answer." if as_ours else f"{compared}."
+def _unshown(passed: bool) -> str:
+    """Say of a wrong answer with which the model does as well as with ours that its fault does not show."""
+    return "" if passed else t("These sentences do not show what is wrong with your answer.")
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:

@@ -18,8 +18,9 @@ from qkv.grading.session import Settings
 from qkv.grading.sheets import missing
 from qkv.grading.submissions import Submission, find
 from qkv.grading.writing import Writer, earlier_seed, exclusive_access, remember_seed, secret_of
+from qkv.words import language, mark, sentences, t, translated
 
-STALE = "Graded again, because the questions, the package or the limits have changed since the last run."
+STALE = mark("Graded again, because the questions, the package or the limits have changed since the last run.")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,22 +31,23 @@ def run(args: argparse.Namespace) -> int:
     out = args.out or Path("graded")
     refusal = "" if args.scheduler else sandbox.why_unavailable()
     if refusal:
-        return print_error(
-            f"{refusal}\nNothing was graded. Without a sandbox, a notebook can do anything on this machine that you "
-            "can do, and give itself any points. Grade on a machine with Linux, bubblewrap and user namespaces.",
-            2,
+        text = t(
+            "Nothing was graded. Without a sandbox, a notebook can do anything on this machine that you can do, and "
+            "give itself any points. Grade on a machine with Linux, bubblewrap and user namespaces."
         )
+        return print_error(f"{refusal}\n{text}", 2)
     try:
         with runner.Reader() as reader:
             roster = read_roster(args.roster) if args.roster else NO_ROSTER
             overrides = read_overrides(args.overrides) if args.overrides else NO_OVERRIDES
             submissions = _not_among_results(out, find(args.paths, reader.run))
             if not submissions:
-                return print_error("found nothing to grade; files in the results folder do not count", 2)
+                return print_error(t("found nothing to grade; files in the results folder do not count"), 2)
             with exclusive_access(out):
                 return _run_in(out, submissions, reader, args, roster, overrides)
     except runner.SetupError as why:
-        return print_error(f"{why}\nGrading stopped. The fault is with this machine, not with the notebooks.", 1)
+        text = t("Grading stopped. The fault is with this machine, not with the notebooks.")
+        return print_error(f"{why}\n{text}", 1)
     except (OSError, ValueError) as why:
         return print_error(str(why), 2)
 
@@ -80,14 +82,23 @@ def _run_in(
         secret=secret_of(out),
         per_student=args.per_student,
         roster=roster.fingerprint if args.per_student else "",
+        language=language(),
     )
     remember_seed(out, settings.seed)
-    print(f"{len(submissions)} notebooks, seed {settings.seed}, results in {out}", flush=True)
+    n = len(submissions)
+    print(t("{n} notebooks, seed {seed}, results in {out}", n=n, seed=settings.seed, out=out), flush=True)
     writer = Writer(out, args.gradebook, overrides)
     results = _grade(submissions, settings, reader, writer, args, roster)
     for notebook, people in missing(results, runner.class_of(submissions, roster)).items():
         if people:
-            print(f"{notebook}: {len(people)} of {len(roster.people)} handed in nothing: {names_of(people)}")
+            text = t(
+                "{notebook}: {n} of {all} handed in nothing: {names}",
+                notebook=notebook,
+                n=len(people),
+                all=len(roster.people),
+                names=names_of(people),
+            )
+            print(text)
     return _summary(results)
 
 
@@ -105,13 +116,15 @@ def _grade(
         def on_graded(result: Result, reused: bool) -> None:
             bar.update()
             if not result.graded:
-                bar.write(f"not graded: {result.student} {result.notebook}: {result.reason}", file=sys.stderr)
+                text = t("not graded: {what}: {why}", what=f"{result.student} {result.notebook}", why=result.reason)
+                bar.write(text, file=sys.stderr)
 
         stale: list[Result] = []
 
         def on_stale(earlier: Result) -> None:
             if not stale:
-                bar.write(f"{STALE} First: {earlier.student} {earlier.notebook}", file=sys.stderr)
+                first = t("First: {what}", what=f"{earlier.student} {earlier.notebook}")
+                bar.write(sentences(translated(STALE), first), file=sys.stderr)
             stale.append(earlier)
 
         jobs = args.jobs or runner.default_jobs()
@@ -119,7 +132,7 @@ def _grade(
             submissions, settings, reader, writer, jobs, args.scheduler, args.regrade, roster, on_graded, on_stale
         )
     if stale:
-        print(f"{len(stale)} notebooks that had a grade were graded again, because the rules have changed")
+        print(t("{n} notebooks that had a grade were graded again, because the rules have changed", n=len(stale)))
     return results
 
 
@@ -128,7 +141,13 @@ def _summary(results: list[Result]) -> int:
     graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
     mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0
-    print(f"{len(graded)} graded, {missing} not graded; mean score {mean:.0%} of the points")
+    text = t(
+        "{n} graded, {missing} not graded; mean score {mean} of the points",
+        n=len(graded),
+        missing=missing,
+        mean=f"{mean:.0%}",
+    )
+    print(text)
     return 1 if missing else 0
 
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from qkv.words import t
+
 MAX_FILE = 200 * 2**20  # bytes
 MAX_MEMBERS = 20_000  # files in a zip, and in the zips in it
 MAX_PART = 255  # characters of a folder's or a file's name in a zip; no file system allows more
@@ -99,11 +101,11 @@ def members_of(file: File) -> list[File]:
         archive = _archive(file)
         infos = [info for info in archive.infolist() if not info.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise UnreadableError(f"it cannot be read as a zip: {error}.") from None
+        raise UnreadableError(t("it cannot be read as a zip: {why}.", why=error)) from None
     if len(infos) > MAX_MEMBERS:
-        raise UnreadableError(f"it has more than {MAX_MEMBERS} files.")
+        raise UnreadableError(t("it has more than {n} files.", n=MAX_MEMBERS))
     if sum(info.compress_size for info in infos) > archive.start_dir:  # or the same bytes would count many times
-        raise UnreadableError("it cannot be read as a zip: its files overlap.")
+        raise UnreadableError(t("it cannot be read as a zip: its files overlap."))
     by_name = {info.filename: info for info in infos}  # of two with one name, the last is read
     return [File(file.path, (*file.members, name), unpacked=info.file_size) for name, info in by_name.items()]
 
@@ -140,13 +142,15 @@ def read_bytes(file: File) -> bytes:
             return _read_member(file)
         _raise_unless_regular(file.path)
         if file.path.stat().st_size > MAX_FILE:
-            raise UnreadableError(f"it has {file.path.stat().st_size / 2**20:.0f} MB; {_LIMIT}")
+            raise UnreadableError(_too_large(file.path.stat().st_size))
         return file.path.read_bytes()
     except OSError as error:
-        raise UnreadableError(f"it cannot be read: {error.strerror}.") from None
+        raise UnreadableError(t("it cannot be read: {why}.", why=error.strerror)) from None
 
 
-_LIMIT = f"at most {MAX_FILE // 2**20} MB are allowed."
+def _too_large(size: int) -> str:
+    """Say of a file of this many bytes that it is too large."""
+    return t("it has {n} MB; at most {most} MB are allowed.", n=f"{size / 2**20:.0f}", most=MAX_FILE // 2**20)
 
 
 def _read_member(file: File) -> bytes:
@@ -164,34 +168,34 @@ def _read_member(file: File) -> bytes:
     except UnreadableError:
         raise
     except (zipfile.BadZipFile, RuntimeError, ValueError, NotImplementedError, EOFError, KeyError) as error:
-        raise UnreadableError(f"it cannot be read from its zip: {error}.") from None
+        raise UnreadableError(t("it cannot be read from its zip: {why}.", why=error)) from None
     except MemoryError:  # what others left in memory may be the reason: `Reader.run` tries it again
         raise
     except Exception as error:  # the decompressor has errors of its own
-        raise UnreadableError(f"it cannot be read from its zip: {type(error).__name__}.") from None
+        raise UnreadableError(t("it cannot be read from its zip: {why}.", why=type(error).__name__)) from None
     if len(data) > info.file_size:
-        raise UnreadableError("it cannot be read from its zip: it has more bytes than its zip states.")
+        raise UnreadableError(t("it cannot be read from its zip: it has more bytes than its zip states."))
     return data
 
 
 def _raise_if_dangerous(info: zipfile.ZipInfo) -> None:
     """Raise an UnreadableError if a file in a zip is too large, or is compressed in an unusual way."""
     if info.file_size > MAX_FILE:
-        raise UnreadableError(f"it has {info.file_size / 2**20:.0f} MB; {_LIMIT}")
+        raise UnreadableError(_too_large(info.file_size))
     if info.compress_type not in METHODS:
-        raise UnreadableError("it is compressed in a way that few programs can read: ask for an ordinary zip.")
+        raise UnreadableError(t("it is compressed in a way that few programs can read: ask for an ordinary zip."))
 
 
 def _raise_unless_regular(path: Path) -> None:
     """Raise an UnreadableError if a path is a link, a folder, a pipe or a device."""
     if path.is_symlink():
-        raise UnreadableError("it is a symbolic link; a submission has to be a file of its own.")
+        raise UnreadableError(t("it is a symbolic link; a submission has to be a file of its own."))
     about = path.stat()
     if stat.S_ISDIR(about.st_mode):
         os.scandir(path).close()  # raises the error that says why the folder could not be listed
-        raise UnreadableError("it is a folder that could not be listed.")
+        raise UnreadableError(t("it is a folder that could not be listed."))
     if not stat.S_ISREG(about.st_mode):
-        raise UnreadableError("it is a pipe or a device; a submission has to be a file.")
+        raise UnreadableError(t("it is a pipe or a device; a submission has to be a file."))
 
 
 def files_below(folder: Path) -> Iterator[File]:

@@ -19,10 +19,12 @@ from qkv.checking.card import points as in_words
 from qkv.grading.results import MAX_TEXT, Answer, Result, clean, number
 from qkv.grading.roster import read_table
 from qkv.questions import find
+from qkv.words import sentences, t
 
 COLUMNS = ("student", "question", "points", "reason")
 EVERYBODY = "*"
 FULL = "full"
+MOST = 1000.0  # points in one line; more is a slip of the hand, and the sum of many would be no number
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Overrides:
         whole = by_question.get(result.stem) if result.stem in by_question else None
         if whole is None:
             return result
-        reason = f"By hand: {result.stem}. {whole.reason}".strip()
+        reason = sentences(t("By hand: {what}.", what=result.stem), whole.reason)
         return replace(result, status="graded", score=whole.points_of(result.max_score), reason=reason, by_hand=True)
 
     def problems(self, students: Iterable[str], notebooks: Iterable[str]) -> list[str]:
@@ -69,10 +71,12 @@ class Overrides:
         for line in self.lines:
             if line.student != EVERYBODY and line.student not in known:
                 alike = sorted(student for student in known if student.startswith(f"{line.student}_"))
-                meant = f" Is it {' or '.join(alike)}?" if alike else ""
-                said.append(f"the overrides name the student {line.student}, who is not in this class.{meant}")
+                meant = t("Is it {names}?", names=t(" or ").join(alike)) if alike else ""
+                unknown = t("the overrides name the student {name}, who is not in this class.", name=line.student)
+                said.append(sentences(unknown, meant))
             if line.what not in names and not _is_question(line.what):
-                said.append(f"the overrides name {line.what}, which is no question and no notebook here.")
+                text = t("the overrides name {what}, which is no question and no notebook here.", what=line.what)
+                said.append(text)
         return list(dict.fromkeys(said))
 
 
@@ -85,10 +89,9 @@ def _answer(answer: Answer, line: Override | None) -> Answer:
         return answer
     given = line.points_of(answer.max_points)
     full = given >= answer.max_points
-    message = (
-        f"By hand: {in_words(given)} of {in_words(answer.max_points)} points. {line.reason}\n"
-        f"The check gave {in_words(answer.points)}: {answer.message}"
-    )
+    share = t("By hand: {n} of {most} points.", n=in_words(given), most=in_words(answer.max_points))
+    checked = t("The check gave {n}: {message}", n=in_words(answer.points), message=answer.message)
+    message = f"{share} {line.reason}\n{checked}"
     status = "passed" if full else "failed" if answer.status == "passed" else answer.status
     idea = None if full else answer.misconception
     return replace(answer, points=given, status=status, misconception=idea, message=message, by_hand=True)
@@ -133,9 +136,12 @@ def _points(text: str, path: Path) -> float | None:
     """Return the points in a cell of the table; None stands for all points.
 
     Raises:
-        ValueError: the cell is neither a number nor the word for all points.
+        ValueError: the cell is neither a number of at most MOST nor the word for all points.
     """
     try:
-        return None if text.casefold() == FULL else number(float(text.replace(",", ".")))
+        points = None if text.casefold() == FULL else number(float(text.replace(",", ".")))
     except ValueError:
-        raise ValueError(f"{path} has {text!r} for points. It has to be a number from 0, or {FULL}.") from None
+        points = MOST + 1
+    if points is not None and points > MOST:
+        raise ValueError(f"{path} has {text[:40]!r} for points. It has to be a number from 0 to {MOST:g}, or {FULL}.")
+    return points

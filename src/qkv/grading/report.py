@@ -23,6 +23,7 @@ from qkv.grading.results import Answer, Result, safe_name
 from qkv.grading.roster import Person, names_of
 from qkv.grading.submissions import UnreadableError, chapter_of, code_cells, solution_file
 from qkv.questions import find
+from qkv.words import language, t, translated
 
 BARS = 10  # at most, in the table of scores; the other numbers limit rows and names on the class report
 SHOWN_IDEAS = 20
@@ -254,8 +255,15 @@ def _similar_group(names: Sequence[str], closest: float, compared: int) -> Simil
     )
 
 
+def _named(group: SimilarGroup) -> str:
+    """Return the names of a group that are shown, and how many more there are."""
+    names = t(", ").join(group.names)
+    return t("{names} and {n} more", names=names, n=group.more) if group.more else names
+
+
 def _range(low: float, high: float, last: bool) -> str:
-    return f"{low:g} to {high:g}" if last else f"{low:g} to under {high:g}"
+    values = {"low": f"{low:g}", "high": f"{high:g}"}
+    return t("{low} to {high}", **values) if last else t("{low} to under {high}", **values)
 
 
 def _median(ordered: Sequence[float]) -> float:
@@ -266,7 +274,7 @@ def _median(ordered: Sequence[float]) -> float:
 def title(question: str) -> str:
     """Return a question's title, or "" if the course has no such question."""
     try:
-        return find(question).title
+        return translated(find(question).title)
     except (KeyError, ValueError):
         return ""
 
@@ -275,7 +283,17 @@ def title(question: str) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(signs=SIGNS, words=WORDS, **values)
+    """Return a page, with the words of its language."""
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            signs=SIGNS,
+            words={status: translated(said) for status, said in WORDS.items()},
+            language=language(),
+            **values,
+        )
+    )
 
 
 @cache
@@ -288,8 +306,8 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"points": points, "in_words": in_words, "prose": _prose, "title": title}
-    environment.globals["style"] = Markup(_style())
+    environment.filters |= {"points": points, "in_words": in_words, "prose": _prose, "title": title, "named": _named}
+    environment.globals |= {"style": Markup(_style()), "t": t}
     return environment
 
 

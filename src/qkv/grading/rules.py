@@ -17,7 +17,7 @@ import qkv
 
 PACKAGE = Path(qkv.__file__).parent
 SUFFIXES = (".py", ".toml", ".json", ".safetensors")
-OTHERS = ("widgets", "looking", "authoring")  # folders of the package that decide no mark
+OTHERS = ("widgets", "looking", "authoring", "dictionaries")  # folders of the package that decide no mark
 
 
 def version_of_rules(*limits: float | str, package: Path = PACKAGE) -> str:

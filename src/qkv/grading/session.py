@@ -34,12 +34,13 @@ from qkv.sandboxed.hidden import Bench, Hidden, Made
 from qkv.sandboxed.observations import combine_runs
 from qkv.sandboxed.recording import describe_error
 from qkv.sandboxed.time_limit import CLOCK_FACTOR, TimeUp, at_most
+from qkv.words import ENGLISH, mark, sentences, t, translated
 
 GRACE = 2.0  # seconds past its time limit after which a session is stopped from outside
 TOTAL_FACTOR = (
     8  # a whole notebook may take this many times the limit of one question, in processor time; twice that by the clock
 )
-WORKER_ENDED = "the worker ended"
+WORKER_ENDED = mark("the worker ended")
 CRASHES = 10  # sessions that may crash before the rest of a notebook is skipped
 POLL_SECONDS = 0.2  # between two measurements of the processor time of a session that has not replied yet
 START_TRIES = 3  # to start a session, each in a new worker
@@ -76,6 +77,26 @@ class LostWorkerError(CrashError):
 
 
 @dataclass(frozen=True)
+class CellError:
+    """How a cell failed: what it raised, or why it was stopped."""
+
+    text: str
+    stopped: bool
+
+    def told(self, number: int) -> str:
+        """Return a sentence about the cell of this number."""
+        if self.stopped:
+            return t("Code cell {n} was stopped: {why}.", n=number, why=self.text)
+        return t("Code cell {n} raised {error}.", n=number, error=self.text)
+
+    def told_of_notebook(self, number: int) -> str:
+        """Return the sentence after one about its notebook."""
+        if self.stopped:
+            return t("Its code cell {n} was stopped: {why}.", n=number, why=self.text)
+        return t("Its code cell {n} raised {error}.", n=number, error=self.text)
+
+
+@dataclass(frozen=True)
 class Settings:
     """The settings of a batch.
 
@@ -84,6 +105,7 @@ class Settings:
         secret: random bits that only the instructor has, so that no code can try all seeds
         per_student: whether questions with numbers of one's own want those of the student's name
         roster: what tells one list of the class from another, if names count
+        language: the language of the messages
         timeout: seconds of processor time for each question, and for each cell; four times that by the clock
         memory: MB that a submission may use, in addition to what torch needs
     """
@@ -94,11 +116,13 @@ class Settings:
     secret: str = ""
     per_student: bool = False
     roster: str = ""
+    language: str = ENGLISH
 
     @property
     def version(self) -> str:
         """The version of all that decides a mark, besides the notebook and the seed."""
-        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student, self.roster)
+        language = [] if self.language == ENGLISH else [self.language]
+        return version_of_rules(self.timeout, self.memory, self.secret, self.per_student, self.roster, *language)
 
 
 @dataclass
@@ -229,7 +253,7 @@ class _Attempt:
         self.lost: set[int | str] = set()  # numbers of the cells and ids of the questions that lost their worker once
         self.skipped: set[int] = set()  # numbers of the cells that ended a session
         self.checked = (0, 0)  # the last check that was marked: its cell, and which check of that cell it was
-        self.errors: dict[int, str] = {}  # how each cell that ran failed, "" if it did not
+        self.errors: dict[int, CellError] = {}  # how cells that ran failed
         self.missing: dict[str, None] = {}  # the modules that could not be imported, in order
         self.checks: Counter[str] = Counter()  # how many checks asked about each question
         self.handing: set[str] = set()  # the questions so far that passed objects to their answers
@@ -252,7 +276,7 @@ class _Attempt:
         if not_reached:
             self.raise_fault_unless_reference_passes(not_reached[0], limit)
         for question in not_reached:
-            text = f"This question was not reached: {limit} by the cells and answers before it."
+            text = t("This question was not reached: {limit} by the cells and answers before it.", limit=limit)
             self.marks[question.id] = _to_answer(question, Verdict("error", text), 0.0)
         return [self.marks[question.id] for question in self.questions]
 
@@ -279,9 +303,9 @@ class _Attempt:
     def limit_reached(self) -> str:
         """Return which limit of the whole notebook is reached, or "" if it may go on."""
         if self.seconds_left <= 0 or time.monotonic() > self.deadline:
-            return "the time for the whole notebook was used up"
+            return t("the time for the whole notebook was used up")
         if self.crashes >= CRASHES:
-            return f"Python was stopped {CRASHES} times"
+            return t("Python was stopped {n} times", n=CRASHES)
         return ""
 
     def ask(
@@ -353,12 +377,14 @@ class _Attempt:
                     session.close()
                     return
                 reply = self.count_time(session, lambda seconds: session.read_reply(asked, seconds, replies.cell))
-            self.errors[number] = reply.error and f"raised {reply.error}"
+            self.errors.pop(number, None)
+            if reply.error:
+                self.errors[number] = CellError(reply.error, stopped=False)
             self.missing.update(dict.fromkeys(reply.missing))
         except CrashError as crash:
             if self.is_to_blame(crash, number):
                 self.skipped.add(number)
-                self.errors[number] = f"was stopped: {crash}"
+                self.errors[number] = CellError(translated(str(crash)), stopped=True)
 
     def is_to_blame(self, crash: CrashError, running: int | str) -> bool:
         """Count a crash, and return whether what was running is to blame.
@@ -422,7 +448,9 @@ class _Attempt:
                 return False
             session.close()  # the worker has one session at a time, and the reference needs it
             self.raise_fault_unless_reference_passes(question, str(crash))
-            verdict = Verdict("error", f"Python was stopped while your answer ran: {crash}.")
+            verdict = Verdict(
+                "error", t("Python was stopped while your answer ran: {why}.", why=translated(str(crash)))
+            )
             self.seen.pop(question.id, None)
             self.marks[question.id] = _to_answer(question, verdict, time.monotonic() - started)
             return True
@@ -442,7 +470,8 @@ class _Attempt:
             if session is not None:
                 session.close()
             self.raise_fault_unless_reference_passes(question, str(error))
-            verdict = Verdict("error", "What your answer returned could not be compared with what was expected.")
+            text = t("What your answer returned could not be compared with what was expected.")
+            verdict = Verdict("error", text)
         self.marks[question.id] = _to_answer(question, verdict, seconds + time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
@@ -482,7 +511,7 @@ class _Attempt:
             left -= max(session.used, session.passed() / CLOCK_FACTOR)  # both limits are for all of them together
             size += session.size
             if size > MAX_HELD:
-                raise session.end("it returned too much")
+                raise session.end(t("it returned too much"))
         return replies.joined(said)
 
     def known(self, question: Question) -> dict[bytes, Verdict]:
@@ -529,22 +558,24 @@ class _Attempt:
 
     def failed_cells(self) -> list[str]:
         """Return a sentence about each cell that failed."""
-        return [f"Code cell {number} {error}." for number, error in sorted(self.errors.items()) if error]
+        return [error.told(number) for number, error in sorted(self.errors.items())]
 
     def missing_message(self, question: Question) -> str:
         """Return the message for a missing answer. It names a failed cell, if possible one with the answer's name."""
-        text = f"No `{question.name}` is defined in this notebook."
-        failed = [number for number, error in self.errors.items() if error]
+        text = t("No `{name}` is defined in this notebook.", name=question.name)
+        failed = sorted(self.errors)
         naming = [number for number in failed if question.name in self.sources[number - 1]]
         number = next(iter([*naming, *failed]), None)
-        return text if number is None else f"{text} Its code cell {number} {self.errors[number]}."
+        return text if number is None else sentences(text, self.errors[number].told_of_notebook(number))
 
 
 def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
     """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
     if any(same_name(name, who) for name in names):
         return verdict
-    text = f"Right for “{who}”. In this class your numbers are those of “{names[0]}”: return this name."
+    text = t(
+        "Right for “{who}”. In this class your numbers are those of “{name}”: return this name.", who=who, name=names[0]
+    )
     return Verdict("failed", text, "numbers-of-another-name")
 
 
@@ -591,7 +622,7 @@ class _Session:
         while isinstance(reply, replies.Call):
             if self.passed() > CLOCK_FACTOR * seconds + GRACE:
                 self.starved = self.has_waited(seconds)
-                raise self.end(f"it was still running after {seconds:.3g} seconds")
+                raise self.end(t("it was still running after {seconds} seconds", seconds=f"{seconds:.3g}"))
             self.send({"id": number, **answer_call(reply)})
             reply = self.receive(number, seconds, either)
         return reply
@@ -634,17 +665,19 @@ class _Session:
         try:
             frame = wire.receive_frame(self.channel, self.wait_for_reply(seconds))
         except TimeoutError:
-            text = f"it was still running after {seconds:.3g} seconds and could not be interrupted"
+            text = t(
+                "it was still running after {seconds} seconds and could not be interrupted", seconds=f"{seconds:.3g}"
+            )
             raise self.end(text) from None
         except wire.EndedError:
             raise self.end() from None
         except wire.WireError:
-            raise self.end("its reply was not valid") from None
+            raise self.end(t("its reply was not valid")) from None
         self.size = len(frame)
         try:
             return replies.read(frame, number, schema)
         except replies.ReplyError:
-            raise self.end("its reply was not valid") from None
+            raise self.end(t("its reply was not valid")) from None
 
     def wait_for_reply(self, seconds: float) -> float:
         """Wait until a reply begins, and return the seconds within which all of it has to arrive.

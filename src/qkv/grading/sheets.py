@@ -17,6 +17,7 @@ from qkv.checking.card import WORDS
 from qkv.grading.results import Answer, Result
 from qkv.grading.roster import NO_ROSTER, Person, Roster
 from qkv.grading.systems import Owner
+from qkv.words import t, translated
 
 # Spreadsheets evaluate a cell as a formula if it begins with one of these characters, also in their full-width forms.
 # Some spreadsheets split a cell again at the separator of their language (";"). Some first strip spaces and quotes.
@@ -154,10 +155,15 @@ def gradescope(submission: Result) -> dict[str, Any]:
     A submission that could not be graded gets no score, so that Gradescope asks for manual grading and records no zero.
     """
     if not submission.graded:
-        return {"output": f"Not graded: {submission.reason}", "output_format": "text"}
+        return {"output": t("Not graded: {why}", why=submission.reason), "output_format": "text"}
     return {
         "score": submission.score,
-        "output": f"Seed {submission.seed}, version {submission.version}, sha256 {submission.sha256}.",
+        "output": t(
+            "Seed {seed}, version {version}, sha256 {sha256}.",
+            seed=submission.seed,
+            version=submission.version,
+            sha256=submission.sha256,
+        ),
         "output_format": "text",
         "tests": [_gradescope_test(answer) for answer in submission.questions],
     }
@@ -168,7 +174,7 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
     idea = f" ({answer.misconception})" if answer.misconception else ""
     return {
         "number": answer.id,
-        "name": f"Question {answer.id}: {WORDS[answer.status]}{idea}",
+        "name": t("Question {id}: {status}", id=answer.id, status=f"{translated(WORDS[answer.status])}{idea}"),
         "score": answer.points,
         "max_score": answer.max_points,
         "status": "passed" if answer.status == "passed" else "failed",

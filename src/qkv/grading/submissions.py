@@ -36,6 +36,7 @@ from qkv.grading.files import (
 from qkv.grading.results import clean, clean_name
 from qkv.grading.systems import BLACKBOARD, METADATA, Facts, Owner, gather_facts, is_export, owner_of
 from qkv.questions import chapters, questions_of
+from qkv.words import t
 
 MAX_CELLS = 2_000  # code cells of a notebook that are run
 MAX_SOURCE = 1_000_000  # characters of a cell that is run
@@ -287,9 +288,12 @@ def _without_notebook(
 def _problem(several: Sequence[Submission]) -> str:
     """Return why the files of a student are no notebook."""
     names = [clean(one.file.name, 100) for one in several]
-    shown = ", ".join(names[:SHOWN_FILES]) + (f" and {len(names) - SHOWN_FILES} more" if names[SHOWN_FILES:] else "")
-    what = "it is not a notebook" if len(names) == 1 else "none of these files is a notebook"
-    return f"{what}: {shown}. Ask for the file that ends in .ipynb."
+    shown = t(", ").join(names[:SHOWN_FILES])
+    if names[SHOWN_FILES:]:
+        shown = t("{names} and {n} more", names=shown, n=len(names) - SHOWN_FILES)
+    if len(names) == 1:
+        return t("it is not a notebook: {files}. Ask for the file that ends in .ipynb.", files=shown)
+    return t("none of these files is a notebook: {files}. Ask for the file that ends in .ipynb.", files=shown)
 
 
 def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
@@ -474,7 +478,7 @@ def chapter_of(name: str, sources: Iterable[str]) -> int:
     match = NAME.fullmatch(name)
     if match and int(match["chapter"]) in chapters():
         return int(match["chapter"])
-    raise UnreadableError("neither its content nor its name shows which chapter it belongs to.")
+    raise UnreadableError(t("neither its content nor its name shows which chapter it belongs to."))
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -491,9 +495,7 @@ def read(submission: Submission) -> Work:
         raise UnreadableError(submission.problem)
     if submission.others:
         places = (submission.file.shown, *submission.others[:MAX_NAMED])
-        files = " and ".join(clean(path, 200) for path in places)
-        what = "for the same exercise" if exercise_named(submission.notebook) else "that belong to no exercise"
-        raise UnreadableError(f"one student has several files {what}: {files}. Keep the one that counts.")
+        raise UnreadableError(_several(submission, t(" and ").join(clean(path, 200) for path in places)))
     data = read_bytes(submission.file)
     sources = code_cells(data)
     return Work(
@@ -502,6 +504,15 @@ def read(submission: Submission) -> Work:
         hashlib.sha256(data).hexdigest(),
         chapter_of(submission.notebook, sources),
         tuple(sources),
+    )
+
+
+def _several(submission: Submission, files: str) -> str:
+    """Say that a student has several files, of which one counts."""
+    if exercise_named(submission.notebook):
+        return t("one student has several files for the same exercise: {files}. Keep the one that counts.", files=files)
+    return t(
+        "one student has several files that belong to no exercise: {files}. Keep the one that counts.", files=files
     )
 
 
@@ -515,14 +526,14 @@ def code_cells(data: bytes) -> list[str]:
         UnreadableError: the data is not a notebook.
     """
     if not data.strip(b"\0 \r\n\t"):
-        raise UnreadableError("it is empty.")
+        raise UnreadableError(t("it is empty."))
     try:
         tree = json.loads(_text(data))
     except (ValueError, RecursionError):
-        raise UnreadableError("it is not a notebook: it is not JSON.") from None
+        raise UnreadableError(t("it is not a notebook: it is not JSON.")) from None
     cells = _cells(tree)
     if cells is None:
-        raise UnreadableError("it is not a notebook: its JSON has no list of cells.")
+        raise UnreadableError(t("it is not a notebook: its JSON has no list of cells."))
     sources = [source for cell in cells if (source := _code_source(cell)) is not None]
     kept = [source if len(source) <= MAX_SOURCE else _not_run(TOO_LONG) for source in sources[:MAX_CELLS]]
     return [*kept, *([_not_run(TOO_MANY.format(len(sources)))] if sources[MAX_CELLS:] else [])]

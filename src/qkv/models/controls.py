@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from qkv.attention import Visit, unchanged
+from qkv.attention import MultiHeadAttention, Visit, unchanged
+from qkv.interpretability import runner
+from qkv.models.grammar import Sentence
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, targets
-from qkv.models.training import BATCH, N_SENTENCES, descend, one_thread, sentences, train_tagger
+from qkv.models.training import BATCH, N_SENTENCES, TAGGER_ON_THE_PAGE, descend, one_thread, sentences, train_tagger
 
 SEEDS = (1, 2, 3)
 TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -69,17 +71,35 @@ class RecurrentTagger(Tagger):
         return visit("class_logits", self.to_classes(states)), visit("noun_logits", self.to_nouns(states))
 
 
-@one_thread()
 def recurrent(seed: int, rate: float = 2e-2) -> float:
     """Return the share of a RecurrentTagger, trained on the tagger's sentences for as many steps.
 
     The rate is the best for it of 0.005, 0.01 (the tagger's) and 0.02.
     """
+    return round(accuracy(_trained(RecurrentTagger, seed, rate), sentences("new", 1000, seed=1)).it, 4)
+
+
+def one_matrix(seed: int) -> float:
+    """Return the share of a tagger that makes its keys with the matrix of its queries, in all heads and layers."""
+
+    def with_one_matrix() -> Tagger:
+        model = Tagger()
+        for layer in model.modules():
+            if isinstance(layer, MultiHeadAttention):
+                layer.w_k = layer.w_q
+        return model
+
+    return round(accuracy(_trained(with_one_matrix, seed, rate=1e-2), sentences("new", 1000, seed=1)).it, 4)
+
+
+@one_thread()
+def _trained(make: Callable[[], Tagger], seed: int, rate: float) -> Tagger:
+    """Train a model of another kind on the tagger's sentences, for as many steps."""
     drawn = sentences("training", N_SENTENCES, seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = RecurrentTagger()
+        model = make()
     ids, (classes, nouns) = model.vocabulary.encode([s.words for s in drawn]), targets(drawn)
 
     def loss() -> Tensor:
@@ -87,7 +107,36 @@ def recurrent(seed: int, rate: float = 2e-2) -> float:
         return tagger_loss(model, ids[chosen], classes[chosen], nouns[chosen])
 
     descend(model, loss, steps=800, learning_rate=rate)
-    return round(accuracy(model, sentences("new", 1000, seed=1)).it, 4)
+    return model
+
+
+def by_noun() -> dict[str, list[Sentence]]:
+    """Return new sentences with *it*, in two groups: *it* is their first noun, or their second."""
+    groups: dict[str, list[Sentence]] = {"first": [], "second": []}
+    for s in sentences("new", 1000, seed=1):
+        if s.refers_to:
+            first_noun = s.words[s.classes.index("noun")]
+            groups["first" if first_noun in s.refers_to.values() else "second"].append(s)
+    return groups
+
+
+def unscaled(seed: int) -> dict[str, float]:
+    """Return the shares by noun of a tagger that was trained with the division and answers without it."""
+    return without_division(tagger(seed))
+
+
+def without_division(tagger: Tagger) -> dict[str, float]:
+    """Return the shares of `unscaled` for one tagger."""
+    return {noun: round(accuracy(tagger, group, scaled=False).it, 4) for noun, group in by_noun().items()}
+
+
+def heads_off(seed: int) -> list[dict[str, float]]:
+    """Return the shares by noun with one head switched off: heads 1 and 2 of layer 1, then those of layer 2."""
+    found = []
+    for off in range(4):
+        on = (torch.arange(4) != off).reshape(2, 2)
+        found.append({noun: round(accuracy(tagger(seed), group, heads=on).it, 4) for noun, group in by_noun().items()})
+    return found
 
 
 def temperatures(seed: int) -> dict[str, list[float]]:
@@ -130,12 +179,67 @@ def pairs_of_sentences() -> list[tuple[list[str], list[str]]]:
     return [([*s.words], [*s.words[:8], ending[s.words[2]]]) for s in drawn if s.noun == 1 and s.words[2] in ending]
 
 
+def steps_of_one_layer(seed: int) -> dict[str, float]:
+    """Return the share of a tagger of one layer after as many steps as TrainLab takes, and after six times as many."""
+    new = sentences("new", 1000, 1, "english", only_it=True)
+    taggers = {n: train_tagger(seed=seed, n_layers=1, **(TAGGER_ON_THE_PAGE | {"steps": n})) for n in (500, 3000)}
+    return {str(n): round(accuracy(trained, new).it, 4) for n, trained in taggers.items()}
+
+
+def patched(seed: int) -> dict[str, dict[str, int]]:
+    """Return `answers_patched` for a tagger from another start."""
+    return {language: answers_patched(tagger(seed), language) for language in ("english", "chinese")}
+
+
+@torch.no_grad()
+def answers_patched(tagger: Tagger, language: str) -> dict[str, int]:
+    """Return how many of 100 answers change if vectors after layer 1 come from a sentence with another adjective.
+
+    The vectors are those of the first noun, of the second noun, of both nouns, and of all other words.
+    """
+    run, counts = runner(tagger.encoder), {"first": 0, "second": 0, "both": 0, "others": 0}
+    asked = [s for s in sentences("new", 1500, seed=1) if s.it and s.language == language]
+    adjectives = sorted({s.words[-1] for s in asked})
+    for s, other in pairs_in(tagger, asked[:150], adjectives)[:100]:
+        ids, other_ids = tagger.vocabulary.encode([list(s.words), other])
+        own = run(ids)[1][1]  # the state after layer 1
+        nouns = [i for i, name in enumerate(s.classes) if name == "noun"]
+        others = [i for i in range(len(other)) if i not in nouns]
+        chosen_from = [tagger.nouns.index(s.words[i]) for i in nouns]
+        for name, places in zip(counts, (nouns[:1], nouns[1:], nouns, others), strict=True):
+            last = run(other_ids, partial(_replaced, own, places))[0]
+            logits = tagger.to_nouns(last)[s.it, chosen_from]
+            counts[name] += int(nouns[int(logits.argmax())] == s.noun)
+    return counts
+
+
+def _replaced(own: Tensor, places: list[int], layer: int, state: Tensor) -> Tensor:
+    """Return the state of a layer; after layer 1, its rows at these places come from `own`."""
+    return state.index_copy(0, torch.tensor(places), own[places]) if layer == 1 else state
+
+
+def pairs_in(tagger: Tagger, asked: list[Sentence], adjectives: list[str]) -> list[tuple[Sentence, list[str]]]:
+    """Return each sentence with its words, but an adjective with which the tagger chooses the other noun."""
+    pairs = []
+    for s in asked:
+        changed = ([*s.words[:-1], adjective] for adjective in adjectives)
+        other = next((words for words in changed if tagger.tag(words).refers_to != s.refers_to), None)
+        if other is not None:
+            pairs.append((s, other))
+    return pairs
+
+
 CONTROLS: dict[str, Callable[[int], Any]] = {
     "equal_weights": equal_weights,
     "heads": heads,
     "recurrent": recurrent,
     "temperatures": temperatures,
     "query_or_keys": query_or_keys,
+    "steps_of_one_layer": steps_of_one_layer,
+    "patched": patched,
+    "one_matrix": one_matrix,
+    "unscaled": unscaled,
+    "heads_off": heads_off,
 }
 
 

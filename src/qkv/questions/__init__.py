@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from qkv.questions.engine.question import Question
+from qkv.words import t
 
 FOLDER = Path(__file__).parent
 
@@ -52,7 +53,8 @@ def questions_of(chapter: int) -> dict[str, Question]:
         KeyError: the chapter has no questions.
     """
     if chapter not in chapters():
-        raise KeyError(f"no chapter {chapter} has questions; these have: {', '.join(map(str, chapters()))}")
+        known = ", ".join(map(str, chapters()))
+        raise KeyError(t("no chapter {n} has questions; these have: {known}", n=chapter, known=known))
     return {name: _load_question(name) for name in ids() if _chapter_of(name) == chapter}
 
 
@@ -67,7 +69,7 @@ def find(question_id: str) -> Question:
     if question_id in found:
         return found[question_id]
     known = ", ".join(name for number in chapters() for name in questions_of(number))
-    raise KeyError(f"there is no question {question_id!r}; the questions are {known}")
+    raise KeyError(t("there is no question {id}; the questions are {known}", id=repr(question_id), known=known))
 
 
 def _chapter_of(question_id: str) -> int:

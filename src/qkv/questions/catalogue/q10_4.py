@@ -14,6 +14,7 @@ from qkv.attention import attention
 from qkv.efficient import blockwise_attention
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.scales import SCALES, Scale, root_of_d_k
+from qkv.words import mark
 
 Pairs = Iterator[tuple[Tensor, Tensor]]
 Cut = Callable[[Tensor, Tensor, int], Pairs]  # (keys, values, block) -> blocks of keys and values
@@ -54,7 +55,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         """Draw a case that limits memory: all keys for one block of queries exceed the limit, blocks of keys do not."""
         s = {"n_q": draw.whole(55, 60), "n_k": draw.whole(150, 180), "d": 4, "block": draw.choose((16, 17))}
         q, k, v = (draw.normal(2, s[n], s["d"]) for n in ("n_q", "n_k", "n_k"))
-        name = "fewer queries than keys, and many of both"
+        name = mark("fewer queries than keys, and many of both")
         return Case(call(q, k, v, s["block"]), name, s, tolerance=1e-5, max_elements=2 * s["n_k"] * 2 * s["d"])
 
     def few_queries_case() -> Case:
@@ -72,9 +73,9 @@ def draw_blocks(draw: Draw) -> list[Case]:
         case("a block as long as the text", n=6, block=6),
         case("a block longer than the text", n=4, block=9),
         case("one token", n=1, block=2),
-        large("large scores", (128.0, 64.0)),
-        large("large negative scores", (-128.0, -64.0)),
-        large("large scores that fall or rise", (128.0, -64.0), falls=True),
+        large(mark("large scores"), (128.0, 64.0)),
+        large(mark("large negative scores"), (-128.0, -64.0)),
+        large(mark("large scores that fall or rise"), (128.0, -64.0), falls=True),
         memory_case(),
         few_queries_case(),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
+from qkv.words import t
 
 
 def draw_numbers(draw: Draw) -> Numbers:
@@ -20,9 +21,10 @@ def draw_numbers(draw: Draw) -> Numbers:
 
 def said(numbers: Numbers) -> str:
     """Return the numbers in words."""
-    return (
-        f"{numbers['full']} layers of full attention, {numbers['windowed']} with a window of {numbers['window']}, "
-        f"{numbers['kv_heads']} KV heads of {numbers['d_head']} features, a text of {numbers['tokens']} tokens"
+    return t(
+        "{full} layers of full attention, {windowed} with a window of {window}, {kv_heads} KV heads of {d_head} "
+        "features, a text of {tokens} tokens",
+        **numbers,
     )
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.modalities import graph_mask
 from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.words import mark
 
 Edges = list[tuple[int, int]]
 
@@ -33,8 +34,8 @@ def draw_graphs(draw: Draw) -> list[Case]:
     return [
         drawn("plain"),
         drawn("plain"),
-        drawn("without self-loops", self_loops=False),
-        drawn("self_loops=True is passed", self_loops=True),
+        drawn(mark("without self-loops"), self_loops=False),
+        drawn(mark("self_loops=True is passed"), self_loops=True),
         case("a path", [(0, 1), (1, 2), (2, 3), (3, 4)], 5),
         case("a path without self-loops", [(1, 0), (2, 1), (3, 2)], 4, self_loops=False),
         case("a star", [(3, 0), (3, 1), (3, 2), (3, 4)], 5),

@@ -12,6 +12,7 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, InModel, Question, by_knob, call, mistake
 from qkv.questions.shared.writing import Weights, draw_writer, heads_needed, provided, without_head, writer
 from qkv.transformer import next_token_loss
+from qkv.words import t
 
 Loss = Callable[[Tensor, Tensor], Tensor]  # (logits, ids) -> one number
 Compare = Callable[[Tensor, Tensor], Tensor]  # (loss without the head, loss before) -> the number of this head
@@ -99,7 +100,14 @@ def says(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> s
     """Say which head of the trained writer is needed most, by the answer's numbers."""
     rise = answer(ids, w, n_heads)
     layer, head = divmod(int(rise.argmax()), n_heads)
-    return f"needs head {head} of layer {layer} most: without it, the loss rises by {float(rise.max()):.2f} nats"
+    return t(
+        "With your `{name}` in place of ours, the trained writer needs head {head} of layer {layer} most: "
+        "without it, the loss rises by {rise} nats.",
+        name=heads_needed.__name__,
+        head=head,
+        layer=layer,
+        rise=f"{float(rise.max()):.2f}",
+    )
 
 
 losing = by_knob("loss")

@@ -11,6 +11,7 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.questions.shared.tokens import some_ids
 from qkv.sequences import one_hot
+from qkv.words import t
 
 Outside = Callable[[Tensor, int], Tensor]  # (ids, vocab_size) -> True for each id that counts as outside
 Guard = Callable[[Tensor, int], None]  # (ids, vocab_size); raises ValueError
@@ -103,7 +104,7 @@ def wrong_guard(slug: str, outside: Outside, *rows: MakeRows) -> Misconception:
 
 def fate(seen: Seen) -> str:
     """Return what the answer did with an id outside the vocabulary, in words."""
-    return "makes another function raise its own error" if seen.value is None else "gets a row"
+    return t("makes another function raise its own error") if seen.value is None else t("gets a row")
 
 
 made_by = by_knob("rows")

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.sequences import pad_batch
+from qkv.words import t
 
 Lengths = list[int]
 Change = Callable[[Tensor, Tensor, Lengths], Any]  # (batch, right mask, lengths) -> mask, or what is returned
@@ -134,7 +135,7 @@ def batch_axis_second(sequences: list[Tensor]) -> Any:
 def mask_counts(seen: Seen) -> str:
     """Return the number of rows that the answer's mask marks as real, for each sequence, as text."""
     mask = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
-    return str(mask.bool().sum(-1).tolist()) if isinstance(mask, Tensor) and mask.ndim == 2 else "other"
+    return str(mask.bool().sum(-1).tolist()) if isinstance(mask, Tensor) and mask.ndim == 2 else t("other")
 
 
 def padding(seen: Seen) -> str:
@@ -142,7 +143,7 @@ def padding(seen: Seen) -> str:
     for row, sequence in zip(seen.value[0], seen.case.script[0].args[0], strict=True):
         if len(sequence) < len(row):
             return f"{float(row[len(sequence)].flatten()[0]):g}".replace("-", "−").replace("inf", "∞")
-    return "something else"
+    return t("something else")
 
 
 masked = by_knob("change_mask")

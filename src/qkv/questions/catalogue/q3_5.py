@@ -13,6 +13,7 @@ from torch import Tensor
 from qkv.questions.engine import Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_wrong_scale
+from qkv.words import mark
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # (q, k, v) -> weights
@@ -90,13 +91,13 @@ def fused(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 RIGHT: dict[str, Attend] = {
-    "as the formula stands": mixing_by(formula),
-    "by einsum": mixing_by(einsum),
-    "with a fourth root on each side": mixing_by(fourth_roots),
-    "by exponentials and their sum": mixing_by(exponentials),
-    "in double precision": mixing_by(double_precision),
-    "one query at a time": mixing_by(one_query_at_a_time),
-    "by torch's fused attention": checked_attention(fused),
+    mark("as the formula stands"): mixing_by(formula),
+    mark("by einsum"): mixing_by(einsum),
+    mark("with a fourth root on each side"): mixing_by(fourth_roots),
+    mark("by exponentials and their sum"): mixing_by(exponentials),
+    mark("in double precision"): mixing_by(double_precision),
+    mark("one query at a time"): mixing_by(one_query_at_a_time),
+    mark("by torch's fused attention"): checked_attention(fused),
 }
 
 # ── wrong implementations ─────────────────────────────────────────────────────────────────────────
@@ -113,17 +114,17 @@ def scores_divided_by(scale: Callable[..., Any]) -> Attend:
 
 
 WRONG: dict[str, Attend] = {
-    "does not divide": scores_divided_by(lambda **_: 1.0),
-    "divides by d_k": scores_divided_by(lambda q, **_: q.shape[-1]),
-    "multiplies by the root of d_k": scores_divided_by(lambda q, **_: q.shape[-1] ** -0.5),
-    "divides by half of d_k": scores_divided_by(lambda q, **_: q.shape[-1] / 2),
-    "divides by the root of n_k": scores_divided_by(lambda k, **_: k.shape[-2] ** 0.5),
-    "divides by the root of n_q": scores_divided_by(lambda q, **_: q.shape[-2] ** 0.5),
-    "divides by the root of d_v": scores_divided_by(lambda v, **_: v.shape[-1] ** 0.5),
-    "divides by the root of d_k, rounded": scores_divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
-    "divides by 8, whatever d_k is": scores_divided_by(lambda **_: 8.0),
-    "divides by the largest score": scores_divided_by(lambda scores, **_: scores.abs().amax()),
-    "divides the weights": mixing_by(
+    mark("does not divide"): scores_divided_by(lambda **_: 1.0),
+    mark("divides by d_k"): scores_divided_by(lambda q, **_: q.shape[-1]),
+    mark("multiplies by the root of d_k"): scores_divided_by(lambda q, **_: q.shape[-1] ** -0.5),
+    mark("divides by half of d_k"): scores_divided_by(lambda q, **_: q.shape[-1] / 2),
+    mark("divides by the root of n_k"): scores_divided_by(lambda k, **_: k.shape[-2] ** 0.5),
+    mark("divides by the root of n_q"): scores_divided_by(lambda q, **_: q.shape[-2] ** 0.5),
+    mark("divides by the root of d_v"): scores_divided_by(lambda v, **_: v.shape[-1] ** 0.5),
+    mark("divides by the root of d_k, rounded"): scores_divided_by(lambda q, **_: max(1, math.isqrt(q.shape[-1]))),
+    mark("divides by 8, whatever d_k is"): scores_divided_by(lambda **_: 8.0),
+    mark("divides by the largest score"): scores_divided_by(lambda scores, **_: scores.abs().amax()),
+    mark("divides the weights"): mixing_by(
         lambda q, k, v: (q @ k.mT).softmax(-1), after=lambda weights, q: weights / math.sqrt(q.shape[-1])
     ),
 }

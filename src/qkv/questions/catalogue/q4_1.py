@@ -13,6 +13,7 @@ from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, c
 from qkv.questions.engine.in_model import At
 from qkv.questions.shared.attending import row_sum
 from qkv.softmax import softmax
+from qkv.words import mark
 
 STRESS = 1e-3  # tolerance for scores near 10,000, where a float32 has three decimals
 
@@ -47,7 +48,7 @@ def draw_scores(draw: Draw) -> list[Case]:
         case("temperature 40", temperature=40.0),
         *extreme_scores(draw),
         refused("temperature 0", 0.0),
-        refused("a temperature below 0", -draw.uniform(0.5, 1.5)),
+        refused(mark("a temperature below 0"), -draw.uniform(0.5, 1.5)),
     ]
 
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, call_many, mistake
 from qkv.softmax import sample_token, softmax
+from qkv.words import mark, t
 
 MANY, SOME, FEW = 1500, 300, 50  # draws from one set of logits
 PLENTY = 2500  # draws from 200 ids: each is likely enough to come up
@@ -57,8 +58,8 @@ def draw_logits(draw: Draw) -> list[Case]:
         case("temperature 0", FEW, logits(draw.whole(5, 8)) - 20, 0.0),
         case("temperature 0", FEW, logits(draw.whole(5, 8)) + 20, 0),
         case("temperature 0, the two largest logits nearly equal", SOME, near, 0.0),
-        one_candidate("one candidate", draw.uniform(0.5, 0.9)),
-        one_candidate("temperature 0, one candidate", 0.0),
+        one_candidate(mark("one candidate"), draw.uniform(0.5, 0.9)),
+        one_candidate(mark("temperature 0, one candidate"), 0.0),
     ]
 
 
@@ -71,28 +72,40 @@ def sample_difference(case: Case, seen: Tensor, want: Tensor) -> str | None:
     steady = 1 in (len(seen.unique()), len(want.unique()))
     if case.script[-1].args[1] == 0 and steady:  # greedy: nothing is random
         same = torch.equal(seen, want)
-        return None if same else f"Your ids are {_listed(seen)} at temperature 0; {_listed(want)} was expected."
+        text = t("Your ids are {seen} at temperature 0; {want} was expected.", seen=_listed(seen), want=_listed(want))
+        return None if same else text
     ids = torch.cat([seen, want]).unique()
     a, b = ((ids[:, None] == sample).sum(-1).double() for sample in (seen, want))
     chi2 = ((a - b) ** 2 / (a + b)).sum()  # both samples have the same size
     unseen = ids[(a == 0) & (b >= UNSEEN)]
     if len(unseen) >= UNSEEN:
-        return f"{len(unseen)} ids never come up in {len(seen)} draws, each of which was expected several times."
+        return t(
+            "{n} ids never come up in {draws} draws, each of which was expected several times.",
+            n=len(unseen),
+            draws=len(seen),
+        )
     if ((b == 0) & (a >= UNSEEN)).sum() >= UNSEEN:
-        return "Many ids come up that were not expected."
+        return t("Many ids come up that were not expected.")
     if len(ids) < 2 or torch.special.gammaincc(torch.tensor((len(ids) - 1) / 2.0).double(), chi2 / 2) > CHANCE:
         return None
     worst = int(((a - b) ** 2 / (a + b)).argmax())
     if len(seen.unique()) == 1:
-        return f"All of your {len(seen)} draws are id {int(seen[0])}. What changes from one draw to the next?"
-    return (
-        f"Your ids come up with other frequencies: id {int(ids[worst])} came {int(a[worst])} times in {len(seen)} "
-        f"draws; about {int(b[worst])} were expected."
+        return t(
+            "All of your {draws} draws are id {id}. What changes from one draw to the next?",
+            draws=len(seen),
+            id=int(seen[0]),
+        )
+    return t(
+        "Your ids come up with other frequencies: id {id} came {n} times in {draws} draws; about {want} were expected.",
+        id=int(ids[worst]),
+        n=int(a[worst]),
+        draws=len(seen),
+        want=int(b[worst]),
     )
 
 
 def _listed(ids: Tensor) -> str:
-    return " and ".join(str(i) for i in ids.unique().tolist()[:4])
+    return t(" and ").join(str(i) for i in ids.unique().tolist()[:4])
 
 
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────

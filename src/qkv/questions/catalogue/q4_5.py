@@ -6,6 +6,7 @@ import math
 
 from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
+from qkv.words import t
 
 
 def draw_numbers(draw: Draw) -> Numbers:
@@ -15,10 +16,7 @@ def draw_numbers(draw: Draw) -> Numbers:
 
 def said(numbers: Numbers) -> str:
     """Return the numbers in words."""
-    return (
-        f"{numbers['n']} tokens, the best one {numbers['gap']} above the others, which are equal; "
-        f"it should get {numbers['share']} %"
-    )
+    return t("{n} tokens, the best one {gap} above the others, which are equal; it should get {share} %", **numbers)
 
 
 def odds(numbers: Numbers) -> float:

@@ -17,6 +17,7 @@ from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, mask_scores, w
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products
 from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 from qkv.softmax import masked_softmax
+from qkv.words import mark
 
 # ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -50,18 +51,18 @@ def draw_masked(draw: Draw) -> list[Case]:
         case("one mask for each example", (batch, heads), "*1qk"),
         case("a mask of one row", (), "k"),
         case("float64", dtype=torch.float64),
-        with_mask("a row that sees nothing", with_blind_row),
-        with_mask("two examples' padding", lambda mask: mask.any(0, keepdim=True)),
-        with_mask("a causal mask", lambda mask: causal_mask(*mask.shape), n_q=same, n_k=same),
-        with_mask("all visible", torch.ones_like),
-        with_mask("nothing visible", torch.zeros_like),
-        with_mask("one key visible for each query", one_visible_key_each),
+        with_mask(mark("a row that sees nothing"), with_blind_row),
+        with_mask(mark("two examples' padding"), lambda mask: mask.any(0, keepdim=True)),
+        with_mask(mark("a causal mask"), lambda mask: causal_mask(*mask.shape), n_q=same, n_k=same),
+        with_mask(mark("all visible"), torch.ones_like),
+        with_mask(mark("nothing visible"), torch.zeros_like),
+        with_mask(mark("one key visible for each query"), one_visible_key_each),
         case("one key", n_k=1),
         case("one query", n_q=1),
         case("all sizes equal", n_q=same, n_k=same, d_k=same, d_v=same),
         example_of_padding_only(draw, batch, heads),
-        scores_far_below_zero(draw),
-        scores_far_below_zero(draw, offset=-40_000.0, dtype=torch.float64),
+        scores_far_below_zero(draw, mark("scores far below 0")),
+        scores_far_below_zero(draw, mark("scores far below -9,975"), offset=-40_000.0, dtype=torch.float64),
         hidden_scores_far_above(draw),
     ]
 
@@ -79,7 +80,7 @@ def example_of_padding_only(draw: Draw, batch: int, heads: int) -> Case:
     return Case(call(q, k, v, real[:, None, None, :]), "an example without a real token", s)
 
 
-def scores_far_below_zero(draw: Draw, offset: float = -100.0, dtype: torch.dtype = torch.float32) -> Case:
+def scores_far_below_zero(draw: Draw, name: str, offset: float = -100.0, dtype: torch.dtype = torch.float32) -> Case:
     """Draw scores so far below 0 that a hidden key wins if its score is a large negative number instead of −∞."""
     s = draw.sizes("n_q", "n_k", "d_k", "d_v", d_k=draw.choose(NON_SQUARES))
     q = draw.normal(s["n_q"], s["d_k"], dtype=dtype).abs()
@@ -87,7 +88,7 @@ def scores_far_below_zero(draw: Draw, offset: float = -100.0, dtype: torch.dtype
     mask = draw_mask(draw, (), s["n_q"], s["n_k"], "qk")
     step = call(q, k, draw.normal(s["n_k"], s["d_v"], dtype=dtype), mask)
     tolerance = 1e-3 if dtype == torch.float32 else None
-    return Case(step, f"scores far below {min(0, offset + 100) // 4:,.0f}", s, gradients=False, tolerance=tolerance)
+    return Case(step, name, s, gradients=False, tolerance=tolerance)
 
 
 def hidden_scores_far_above(draw: Draw) -> Case:

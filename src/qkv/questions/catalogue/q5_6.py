@@ -15,6 +15,7 @@ from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_mixed_axes
 from qkv.questions.shared.heads import Merge, Split, merge_by_reshape, split_by_reshape
+from qkv.words import mark
 
 WIDTH, MAX_TOKENS = 12, 128  # features of a token, and tokens in a whole batch
 Result = tuple[Tensor, Tensor]
@@ -104,13 +105,13 @@ def keys_in_another_order(layer: Layer, x: Tensor) -> Result:
 
 
 RIGHT: dict[str, Forward] = {
-    "splits and transposes": right_forward,
-    "head by head": head_by_head,
-    "one example at a time": one_example_at_a_time,
-    "by einsum": by_einsum,
-    "by torch's fused attention": fused,
-    "in double precision": double_precision,
-    "with the keys in another order": keys_in_another_order,
+    mark("splits and transposes"): right_forward,
+    mark("head by head"): head_by_head,
+    mark("one example at a time"): one_example_at_a_time,
+    mark("by einsum"): by_einsum,
+    mark("by torch's fused attention"): fused,
+    mark("in double precision"): double_precision,
+    mark("with the keys in another order"): keys_in_another_order,
 }
 
 # ── wrong implementations ─────────────────────────────────────────────────────────────────────────
@@ -139,13 +140,13 @@ def attention_over_heads(layer: Layer, x: Tensor) -> Result:
 
 
 WRONG: dict[str, Forward] = {
-    "splits by reshape alone": forward_with(split=split_by_reshape),
-    "merges by reshape alone": forward_with(merge=merge_by_reshape),
-    "splits and merges by reshape alone": forward_with(split_by_reshape, merge_by_reshape),
-    "reads the batch as one text": batch_as_one_text,
-    "attends over the batch": attention_over_the_batch,
-    "mixes examples by a reshape": examples_mixed_by_reshape,
-    "attends over heads": attention_over_heads,
+    mark("splits by reshape alone"): forward_with(split=split_by_reshape),
+    mark("merges by reshape alone"): forward_with(merge=merge_by_reshape),
+    mark("splits and merges by reshape alone"): forward_with(split_by_reshape, merge_by_reshape),
+    mark("reads the batch as one text"): batch_as_one_text,
+    mark("attends over the batch"): attention_over_the_batch,
+    mark("mixes examples by a reshape"): examples_mixed_by_reshape,
+    mark("attends over heads"): attention_over_heads,
 }
 
 

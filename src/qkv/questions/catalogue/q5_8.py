@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.questions.shared import diagnosis
+from qkv.words import mark
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of the weights
 near = functools.partial(torch.allclose, atol=1e-4)
@@ -70,14 +71,14 @@ FAULTS: dict[str, diagnosis.Module] = {
 }
 
 PROBES = {
-    "heads split by view": "two heads; change the last token only, and see whether an earlier row changes.",
-    "heads merged by view": "two heads and W_Q = 0; change one head's values by W_V: which columns change?",
-    "no scale": "make W_Q ten times as large, and compare the weights with those of a scale of √d_head.",
-    "scale of d_model": "several heads, so that d_head differs from d_model, and scores that are not 0.",
-    "softmax over queries": "W_Q = 0, and all tokens with the same value: which rows give that value back?",
-    "mask after softmax": "W_Q = 0, and all tokens with the same value: do the weights of a row sum to 1?",
-    "mask turned": "one head; change the first token, then the last: which rows of the output change?",
-    "no mask": "one head; change the last token: which rows of the output change?",
+    "heads split by view": mark("two heads; change the last token only, and see whether an earlier row changes."),
+    "heads merged by view": mark("two heads and W_Q = 0; change one head's values by W_V: which columns change?"),
+    "no scale": mark("make W_Q ten times as large, and compare the weights with those of a scale of √d_head."),
+    "scale of d_model": mark("several heads, so that d_head differs from d_model, and scores that are not 0."),
+    "softmax over queries": mark("W_Q = 0, and all tokens with the same value: which rows give that value back?"),
+    "mask after softmax": mark("W_Q = 0, and all tokens with the same value: do the weights of a row sum to 1?"),
+    "mask turned": mark("one head; change the first token, then the last: which rows of the output change?"),
+    "no mask": mark("one head; change the last token: which rows of the output change?"),
 }
 
 GENERATOR = torch.Generator().manual_seed(8)

@@ -22,6 +22,7 @@ from qkv.questions.shared.frequencies import (
     interleave,
     right_frequencies,
 )
+from qkv.words import t
 
 Rotation = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]  # (first, second, cos, sin) -> new pair
 Split = Callable[[Tensor], tuple[Tensor, Tensor]]  # (x) -> first and second features of the pairs
@@ -189,7 +190,7 @@ def rotated_along(axis: int) -> Callable[..., Tensor]:
 def at_position_0(seen: Seen) -> str:
     """Return a sentence about position 0 where the first token stands there, and otherwise an empty text."""
     positions = seen.case.script[0].args[1]
-    return "" if int(positions[0]) else "The first token stands at position 0, where nothing should turn. "
+    return "" if int(positions[0]) else t("The first token stands at position 0, where nothing should turn. ")
 
 
 rotated = by_knob("rotation")

@@ -23,6 +23,7 @@ from qkv.questions.engine import (
     mistake,
 )
 from qkv.sandboxed.cases import Step
+from qkv.words import t
 
 Join = Callable[[Any, Tensor], Any]  # (cached, or None at first, new) -> cached afterwards
 Result = Callable[[Tensor, Tensor, Tensor, Tensor], Any]  # (all keys, all values, new keys, new values) -> returned
@@ -131,7 +132,7 @@ def held_there(seen: Seen) -> str:
     """Return the number of appends, and of the positions in them, in words."""
     counts = [step.args[0].shape[-2] for step in seen.case.script if step.method == "append"]
     each = f"{' + '.join(map(str, counts))} = " if 1 < len(counts) < 8 else ""
-    return f"{len(counts)} appends brought {each}{sum(counts)} positions"
+    return t("{n} appends brought {sum} positions", n=len(counts), sum=f"{each}{sum(counts)}")
 
 
 def wrong_length(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:

@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from qkv.cache import reusable_prefix
 from qkv.questions.engine import Case, Draw, Question, call, mistake
+from qkv.words import mark
 
 Ids = list[int]
 Count = Callable[[Ids, Ids], int]
@@ -46,20 +47,20 @@ def draw_prompts(draw: Draw) -> list[Case]:
         case("the first token differs", 0, 2, 3, agreeing=4),
         case("the last token differs", 6, 1, 1),
         case("nothing in common", 0, 3, 4),
-        pair_case(other, copied(other), "the same twice"),
-        pair_case(other[:4], copied(other), "the prompt goes on"),
-        pair_case(copied(other), other[:5], "the prompt stops earlier"),
-        pair_case(moved, ids(1) + copied(moved), "a token inserted in front"),
-        pair_case(moved, copied(moved[1:]), "the first token dropped"),
-        pair_case(moved, copied([moved[0], moved[2], moved[1], *moved[3:]]), "two exchanged"),
-        pair_case(moved, copied([moved[0], *moved[:0:-1]]), "all but the first reversed"),
-        pair_case([*double, 3], [*double[:2], 4, *double], "a token again and again"),
+        pair_case(other, copied(other), mark("the same twice")),
+        pair_case(other[:4], copied(other), mark("the prompt goes on")),
+        pair_case(copied(other), other[:5], mark("the prompt stops earlier")),
+        pair_case(moved, ids(1) + copied(moved), mark("a token inserted in front")),
+        pair_case(moved, copied(moved[1:]), mark("the first token dropped")),
+        pair_case(moved, copied([moved[0], moved[2], moved[1], *moved[3:]]), mark("two exchanged")),
+        pair_case(moved, copied([moved[0], *moved[:0:-1]]), mark("all but the first reversed")),
+        pair_case([*double, 3], [*double[:2], 4, *double], mark("a token again and again")),
         case("a long text", draw.choose((35, 37, 39)), 6, 5),
-        pair_case([], ids(3), "nothing cached"),
-        pair_case(ids(4), [], "an empty prompt"),
-        pair_case([], [], "both empty"),
-        pair_case([7], [7], "one token each"),
-        pair_case([0, 0, 5], [0, 0, 6, 1], "ids that are 0"),
+        pair_case([], ids(3), mark("nothing cached")),
+        pair_case(ids(4), [], mark("an empty prompt")),
+        pair_case([], [], mark("both empty")),
+        pair_case([7], [7], mark("one token each")),
+        pair_case([0, 0, 5], [0, 0, 6, 1], mark("ids that are 0")),
     ]
 
 

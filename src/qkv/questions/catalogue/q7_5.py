@@ -15,6 +15,7 @@ from qkv.questions.shared.attending import first_row_sum
 from qkv.questions.shared.masking import MASKS, Weigh, mask_scores
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products, multiplied
 from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, SQUARE, Scale, root_of_d_k
+from qkv.words import t
 
 Repeat = Callable[[Tensor, int], Tensor]  # (keys or values (B, H_kv, n, d), H) -> one for each query head
 
@@ -96,7 +97,7 @@ def in_groups(t: Tensor, n_kv_heads: int) -> Tensor:
 
 def heads_per_group(seen: Seen) -> str:
     """Return the numbers of query heads and KV heads, in words."""
-    return f"{seen['H']} query heads share {seen['H_kv']} KV heads"
+    return t("{n} query heads share {n_kv} KV heads", n=seen["H"], n_kv=seen["H_kv"])
 
 
 repeated = by_knob("keys", "values")

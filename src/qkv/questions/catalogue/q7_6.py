@@ -12,6 +12,7 @@ from torch import Tensor
 from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_stale_cache
+from qkv.words import mark
 
 VOCAB, MAX_TOKENS, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token
@@ -156,11 +157,11 @@ def rounded_differently(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
 
 
 RIGHT: dict[str, type[Decoder]] = {
-    "a cache that grows": Decoder,
-    "room for all tokens from the start": ReservedMemory,
-    "no cache, all is computed again": changed(logits=lambda decoder, id: decoder.full(decoder.ids)[-1]),
-    "the newest token first": changed(update_cache=newest_first),
-    "rounds differently": changed(update_cache=rounded_differently),
+    mark("a cache that grows"): Decoder,
+    mark("room for all tokens from the start"): ReservedMemory,
+    mark("no cache, all is computed again"): changed(logits=lambda decoder, id: decoder.full(decoder.ids)[-1]),
+    mark("the newest token first"): changed(update_cache=newest_first),
+    mark("rounds differently"): changed(update_cache=rounded_differently),
 }
 
 # ── wrong implementations ─────────────────────────────────────────────────────────────────────────
@@ -215,21 +216,21 @@ def stopped_when_full(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
 
 
 WRONG: dict[str, type[Decoder]] = {
-    "keeps the last token alone": changed(update_cache=lambda decoder, i, k, v: (k[None], v[None])),
-    "leaves the new token out": changed(update_cache=without_itself),
-    "drops the first token": changed(update_cache=without_first),
-    "starts at position 0 at every step": changed(position=lambda decoder: 0),
-    "counts positions from 1": changed(position=lambda decoder: min(len(decoder.ids), MAX_TOKENS - 1)),
-    "computes keys without positions": changed(
+    mark("keeps the last token alone"): changed(update_cache=lambda decoder, i, k, v: (k[None], v[None])),
+    mark("leaves the new token out"): changed(update_cache=without_itself),
+    mark("drops the first token"): changed(update_cache=without_first),
+    mark("starts at position 0 at every step"): changed(position=lambda decoder: 0),
+    mark("counts positions from 1"): changed(position=lambda decoder: min(len(decoder.ids), MAX_TOKENS - 1)),
+    mark("computes keys without positions"): changed(
         key_input=lambda decoder, x: x - decoder.weights.positions[decoder.position()]
     ),
-    "takes the first id for every key": changed(key_input=first_id_for_every_key),
-    "has one cache for two layers": OneCacheForAllLayers,
-    "keeps one row for each id": OneRowForEachID,
-    "skips attention while the cache is empty": changed(update_cache=no_attention_at_first),
-    "keeps the latest tokens alone": changed(update_cache=latest_only),
-    "stops keeping when it is full": changed(update_cache=stopped_when_full),
-    "stops counting positions": changed(position=lambda decoder: min(len(decoder.ids), decoder.weights.late) - 1),
+    mark("takes the first id for every key"): changed(key_input=first_id_for_every_key),
+    mark("has one cache for two layers"): OneCacheForAllLayers,
+    mark("keeps one row for each id"): OneRowForEachID,
+    mark("skips attention while the cache is empty"): changed(update_cache=no_attention_at_first),
+    mark("keeps the latest tokens alone"): changed(update_cache=latest_only),
+    mark("stops keeping when it is full"): changed(update_cache=stopped_when_full),
+    mark("stops counting positions"): changed(position=lambda decoder: min(len(decoder.ids), decoder.weights.late) - 1),
 }
 
 

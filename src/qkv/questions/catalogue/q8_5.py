@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.questions.shared import diagnosis
+from qkv.words import mark
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of each matrix
 near = functools.partial(torch.allclose, atol=1e-4)
@@ -106,14 +107,14 @@ FAULTS: dict[str, diagnosis.Module] = {
 }
 
 PROBES = {
-    "no residual around attention": "w_o = 0 and w_2 = 0: a right block returns x.",
-    "no residual around the MLP": "w_2 = 0, and then w_o = 0 as well: a right block returns x.",
-    "norm after each sum": "w_o = 0 and w_2 = 0, and x ten times as large: does the output grow with it?",
-    "norm on the stream": "w_o = 0 and w_2 = 0, and x ten times as large: does the output grow with it?",
-    "norm over tokens": "w_o = 0; change one token, and see which rows of the output change.",
-    "MLP beside attention": "w_q = 0, and a large w_o: does the MLP see what attention has added?",
-    "no activation": "w_o = 0; what the MLP adds for w_1 and for −w_1: do the two cancel?",
-    "no mask": "w_2 = 0; change the last token, and see which rows of the output change.",
+    "no residual around attention": mark("w_o = 0 and w_2 = 0: a right block returns x."),
+    "no residual around the MLP": mark("w_2 = 0, and then w_o = 0 as well: a right block returns x."),
+    "norm after each sum": mark("w_o = 0 and w_2 = 0, and x ten times as large: does the output grow with it?"),
+    "norm on the stream": mark("w_o = 0 and w_2 = 0, and x ten times as large: does the output grow with it?"),
+    "norm over tokens": mark("w_o = 0; change one token, and see which rows of the output change."),
+    "MLP beside attention": mark("w_q = 0, and a large w_o: does the MLP see what attention has added?"),
+    "no activation": mark("w_o = 0; what the MLP adds for w_1 and for −w_1: do the two cancel?"),
+    "no mask": mark("w_2 = 0; change the last token, and see which rows of the output change."),
 }
 
 GENERATOR = torch.Generator().manual_seed(5)

@@ -6,6 +6,7 @@ import math
 
 from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
+from qkv.words import t
 
 
 def draw_numbers(draw: Draw) -> Numbers:
@@ -20,10 +21,10 @@ def draw_numbers(draw: Draw) -> Numbers:
 
 def said(numbers: Numbers) -> str:
     """Return the numbers in words."""
-    return (
-        f"at {numbers['certain']} % of the places the next word is certain, at {numbers['even']} % there are "
-        f"{numbers['words']} equally likely words, and at the others two words, "
-        f"one of which has {numbers['likelier']} %"
+    return t(
+        "at {certain} % of the places the next word is certain, at {even} % there are {words} equally likely words, "
+        "and at the others two words, one of which has {likelier} %",
+        **numbers,
     )
 
 

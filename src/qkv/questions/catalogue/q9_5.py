@@ -19,6 +19,7 @@ from qkv.questions.shared.written_heads import (
     only_rows,
     tables,
 )
+from qkv.words import t
 
 TEXTS = 60
 NAMES = ("w_q1", "w_k1", "w_v1", "w_q2", "w_k2")
@@ -76,7 +77,7 @@ def weights_of_the_second_head(case: Case, result: Any) -> Tensor:
     words, positions, _ = case.script[0].args
     w_q1, w_k1, w_v1, w_q2, w_k2 = check_matrices(result, NAMES, words.shape[-1])
     if w_v1.shape != (len(w_v1), len(w_v1)):
-        raise ValueError(f"Your w_v1 has shape {tuple(w_v1.shape)}. What it makes of x is added to x.")
+        raise ValueError(t("Your w_v1 has shape {shape}. What it makes of x is added to x.", shape=tuple(w_v1.shape)))
     n = len(positions)
     ids, mask = texts_with_repeats(len(words), n), causal_mask(n)
     x = words[ids] + positions

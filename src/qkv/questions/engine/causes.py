@@ -9,10 +9,11 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.questions.engine.comparing import GRADIENT_QUESTION, WRONG_RESULT, Difference
+from qkv.questions.engine.comparing import WRONG_RESULT, Difference, no_gradient_text
 from qkv.questions.engine.diagnosing import explain
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.wording import input_name
+from qkv.words import mark, sentences, t, translated
 
 # The slugs of differences that no twin of the question explains, by the kind of difference.
 SLUGS = {
@@ -30,86 +31,101 @@ RAISED_OTHERWISE = {"returned": "no-error-raised", "exception returned": "error-
 
 # For exceptions with a known cause: patterns of the type and of the text, the slug, and a question about the cause.
 CAUSES = (
-    ("NameError|UnboundLocalError", "", "name-without-a-value", "Where is that name given a value, before it is used?"),
+    (
+        "NameError|UnboundLocalError",
+        "",
+        "name-without-a-value",
+        mark("Where is that name given a value, before it is used?"),
+    ),
     (
         "IndexError",
         "Dimension out of range|tuple index out of range|too many indices",
         "axis-that-is-not-there",
-        "How many axes does that tensor have, and from which end are they counted?",
+        mark("How many axes does that tensor have, and from which end are they counted?"),
     ),
     (
         "IndexError",
         "out of bounds for dimension|list index out of range",
         "index-too-large",
-        "How many entries are there, and which number has the last one?",
+        mark("How many entries are there, and which number has the last one?"),
     ),
     (
         "RuntimeError",
         "Sizes of tensors must match except in dimension",
         "parts-do-not-fit",
-        "Parts that are joined may differ along one axis only. Along which other axes do these two differ?",
+        mark("Parts that are joined may differ along one axis only. Along which other axes do these two differ?"),
     ),
     (
         "RuntimeError",
         "must match the size of tensor b",
         "sizes-do-not-match",
-        "Write the two shapes one below the other, so that the last axes meet. Which sizes differ? Is an axis missing?",
+        mark(
+            "Write the two shapes one below the other, so that the last axes meet. Which sizes differ? "
+            "Is an axis missing?"
+        ),
     ),
     (
         "RuntimeError",
         r"\.mT is only supported on matrices",
         "too-few-axes",
-        "A matrix has two axes. Which step took an axis away from that tensor?",
+        mark("A matrix has two axes. Which step took an axis away from that tensor?"),
     ),
     (
         "RuntimeError",
         "Boolean value of Tensor with more than one value",
         "one-truth-for-many",
-        "`if`, `and`, `or` and `a < b < c` ask for one True or False. Which operators compare entry by entry?",
+        mark("`if`, `and`, `or` and `a < b < c` ask for one True or False. Which operators compare entry by entry?"),
     ),
     (
         "RuntimeError",
         "Negation, the `-` operator, on a bool",
         "minus-for-not",
-        "A mask has no sign. What turns True and False round?",
+        mark("A mask has no sign. What turns True and False round?"),
     ),
     (
         "RuntimeError",
         "Subtraction, the `-` operator, with (a|two) bool",
         "true-and-false-subtracted",
-        "One side of that `-` is True or False. Which number should stand for each, and what makes numbers of them?",
+        mark(
+            "One side of that `-` is True or False. Which number should stand for each, and what makes numbers of them?"
+        ),
     ),
     (
         "TypeError",
         r'softmax\(\) (missing .*"dim"|received an invalid combination of arguments - got \(Tensor\))',
         "softmax-without-an-axis",
-        "You name no axis for the softmax. Which numbers should sum to 1 together, and along which axis do they lie?",
+        mark(
+            "You name no axis for the softmax. Which numbers should sum to 1 together, "
+            "and along which axis do they lie?"
+        ),
     ),
     (
         "RuntimeError|ValueError",
         "Expected target size|Expected input batch_size",
         "classes-on-another-axis",
-        "`cross_entropy` reads the classes from axis 1 of its first argument. What lies on that axis of yours?",
+        mark("`cross_entropy` reads the classes from axis 1 of its first argument. What lies on that axis of yours?"),
     ),
     (
         "AttributeError",
         r"^'(?!list'|tuple'|int'|float'|str'|Tensor'|NoneType')\w+' object has no attribute",
         "attribute-never-set",
-        "Is it given a value in `__init__`, under that very name?",
+        mark("Is it given a value in `__init__`, under that very name?"),
     ),
     (
         "TypeError|AttributeError",
         "NoneType",
         "nothing-returned",
-        "Something was None there: an argument left out, or what a function without a `return` gave. Which?",
+        mark("Something was None there: an argument left out, or what a function without a `return` gave. Which?"),
     ),
 )
 
 WRONG_ARGUMENTS = r"\(\) (takes|missing|got an unexpected)"  # what Python says of a call that does not fit
 
-IN_A_BATCH = " It fits one sequence. A batch puts an axis in front. Which line of yours works along another axis then?"
+IN_A_BATCH = mark(
+    "It fits one sequence. A batch puts an axis in front. Which line of yours works along another axis then?"
+)
 
-OUT_OF_TORCH = " No gradient passes through it. Which step leaves torch?"
+OUT_OF_TORCH = mark("No gradient passes through it. Which step leaves torch?")
 
 NO_WAY_BACK = ("NumPy array", "float", "int")  # types through which no gradient flows
 
@@ -124,20 +140,20 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
         difference = causes[0] if causes else difference
     if difference.kind == "values" and isinstance(difference.seen, Tensor) and not evidence.question.differs:
         slug, text = explain(difference.name, evidence.output_pairs(difference.name))
-        return _slug_of(evidence, difference) or slug, text + _right_and_wrong(evidence)
+        return _slug_of(evidence, difference) or slug, sentences(text, _right_and_wrong(evidence))
     if difference.kind == "gradient" and difference.place[-1] == "none":
         return SLUGS["gradient"], _missing_gradients_text(evidence, i)
     slug, question = None, ""
     if difference.kind in ("raised", "shape") and evidence.fails_only_for_batches:
-        question = IN_A_BATCH
+        question = translated(IN_A_BATCH)
     elif difference.kind == "raised":
         slug, question = _cause_of_an_exception(evidence, i)
     elif difference.kind == "shape":
         slug, question = _cause_of_shapes(evidence, difference)
     elif difference.kind == "type" and _slug_of(evidence, difference) == SLUGS["gradient"]:
-        question = OUT_OF_TORCH
+        question = translated(OUT_OF_TORCH)
     in_which = _right_and_wrong(evidence) if difference.kind in WRONG_RESULT and difference.kind != "values" else ""
-    return slug or _slug_of(evidence, difference), difference.text + question + in_which
+    return slug or _slug_of(evidence, difference), sentences(difference.text, question, in_which)
 
 
 def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
@@ -164,7 +180,7 @@ def _missing_gradients_text(evidence: Evidence, i: int) -> str:
     """Return the message that names every input that no gradient reaches."""
     cut = [d.place[0] for d in evidence.found[i] if d.kind == "gradient" and d.place[-1] == "none"]
     names = dict.fromkeys(input_name(evidence.question, evidence.cases[i], where) for where in cut)
-    return f"The values are right, but no gradient reaches {', '.join(names)}. {GRADIENT_QUESTION}"
+    return no_gradient_text(t(", ").join(names))
 
 
 def _right_and_wrong(evidence: Evidence) -> str:
@@ -172,7 +188,8 @@ def _right_and_wrong(evidence: Evidence) -> str:
     mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
     if not mixed or evidence.question.of_implementations:
         return ""
-    return f" Right for: {'; '.join(mixed)}. Wrong for: {'; '.join(evidence.wrong_names)}."
+    right, wrong = (t("; ").join(map(translated, names)) for names in (mixed, evidence.wrong_names))
+    return t("Right for: {right}. Wrong for: {wrong}.", right=right, wrong=wrong)
 
 
 # ── causes of an exception ────────────────────────────────────────────────────────────────────────
@@ -186,18 +203,19 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
     if raised.type == "TypeError" and re.search(WRONG_ARGUMENTS, raised.text) and not raised.line:
         making = evidence.cases[i].script[len(evidence.seen[i].results)].act == "make"
         if making and "__init__" not in raised.text:
-            return "function-for-a-class", " A class was asked for. What makes an object here, and what is called?"
+            return "function-for-a-class", t("A class was asked for. What makes an object here, and what is called?")
         of_a_class = "__init__" in raised.text or raised.text.endswith("() takes no arguments")
         if of_a_class and not evidence.cases[i].wants_class:
-            return "class-for-a-function", " A function was asked for. Which line of your class would be its body?"
+            return "class-for-a-function", t("A function was asked for. Which line of your class would be its body?")
     step = len(evidence.seen[i].results)
     given = [k for k, value in enumerate(evidence.cases[i].script[step].args) if value is None]
     if "NoneType" in raised.text and given:
         name = input_name(evidence.question, evidence.cases[i], (step, given[0]))
-        return "argument-is-none", f" `{name}` is None in this call. What does the question say that this means?"
+        text = t("`{name}` is None in this call. What does the question say that this means?", name=name)
+        return "argument-is-none", text
     for types, text, slug, question in CAUSES:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
-            return slug, f" {question}"
+            return slug, translated(question)
     causes = [
         cause_of_a_product(seen.text, _matrix_shapes(evidence.want[j].results))
         for j in evidence.ordinary
@@ -223,12 +241,13 @@ def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
     if columns == rows and (inner, others) in wanted:
         return (
             "wrong-factor-transposed",
-            " The wrong one of the two is transposed. Over which axis should the product sum?",
+            t("The wrong one of the two is transposed. Over which axis should the product sum?"),
         )
     if columns == rows:
-        return "factors-in-the-wrong-order", " The other way round the two would fit. Which of them stands on the left?"
+        text = t("The other way round the two would fit. Which of them stands on the left?")
+        return "factors-in-the-wrong-order", text
     if columns == inner or others == rows:
-        return "not-transposed", " One of the two is not transposed. Over which axis should the product sum?"
+        return "not-transposed", t("One of the two is not transposed. Over which axis should the product sum?")
     return None, ""
 
 
@@ -254,22 +273,23 @@ def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
         return "axes-in-another-order", ""  # `shape_text` asks about it already
     if len(seen) != len(want) and [size for size in seen if size > 1] == [size for size in want if size > 1]:
         if len(seen) > len(want):
-            return "size-one-axis-left", " An axis of size 1 is left. Where do you take it away?"
-        return "size-one-axis-lost", " An axis of size 1 is gone. Which step takes it away?"
+            return "size-one-axis-left", t("An axis of size 1 is left. Where do you take it away?")
+        return "size-one-axis-lost", t("An axis of size 1 is gone. Which step takes it away?")
     if len(seen) < len(want) and _merges_to(want, seen):
-        return "axes-merged", " Two axes have become one. Which step does that, and to which two?"
+        return "axes-merged", t("Two axes have become one. Which step does that, and to which two?")
     if len(seen) > len(want) and _merges_to(seen, want):
-        return "axes-not-merged", " One axis should be what two of yours are together. Which step joins them?"
+        return "axes-not-merged", t("One axis should be what two of yours are together. Which step joins them?")
     if len(seen) != len(want):
         return None, ""
     off = [(s, w) for s, w in zip(seen, want, strict=True) if s != w]
     if len(off) == 1 and off[0][0] == 1:
         return (
             "axis-summed-over",
-            " One axis is left with a single entry. Was something summed along it, or was it never split?",
+            t("One axis is left with a single entry. Was something summed along it, or was it never split?"),
         )
     if all(abs(s - w) == 1 for s, w in off) and len({s - w for s, w in off}) == 1:
-        return "off-by-one", " There is one too many, or too few. Where does the counting start, and where does it end?"
+        text = t("There is one too many, or too few. Where does the counting start, and where does it end?")
+        return "off-by-one", text
     return None, ""
 
 

@@ -5,6 +5,7 @@ These functions are pure: they take observations and return differences. None of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,13 +16,14 @@ from torch import Tensor
 from qkv.questions.engine.precision import FLOAT32_GRADIENTS, gradient_tolerance, lacks_float64, tolerance_of
 from qkv.questions.engine.question import Question
 from qkv.questions.engine.wording import (
-    are,
     describe,
     dtype_name,
+    expected_text,
     in_step,
     input_name,
     nan_text,
     number,
+    quoted,
     shape_text,
     step_name,
     structure_text,
@@ -32,6 +34,7 @@ from qkv.questions.engine.wording import (
 from qkv.sandboxed.cases import Carried, Case, Step
 from qkv.sandboxed.observations import Observation
 from qkv.sandboxed.recording import OtherValue, Raised
+from qkv.words import mark, sentences, t, translated
 
 Kind = Literal[
     "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
@@ -39,7 +42,6 @@ Kind = Literal[
 ]  # fmt: skip
 WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
 NUMBERS = 1e-6  # relative: a number may come from float32
-GRADIENT_QUESTION = "Which step copies numbers out of a tensor, or stops the gradient?"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,13 +94,14 @@ def result_differences(
 ) -> Iterator[Difference]:
     """Yield the differences between the results of the steps, as far as both observations have results."""
     if seen.lacking:
-        text = f"Your class cannot take the check's parameters: {'; '.join(seen.lacking)}."
-        yield Difference("lacking", text.replace("?.", "?"), seen.lacking)
+        reasons = t("; ").join(map(lacking_text, seen.lacking))
+        text = t("Your class cannot take the check's parameters: {reasons}.", reasons=reasons)
+        yield Difference("lacking", text.replace("?.", "?").replace("？。", "？"), seen.lacking)
         return
     for i in _compared_steps(case):
         if i < min(len(seen.results), len(want.results)):
             for d in _step_differences(question, case, case.script[i], seen.results[i], want.results[i]):
-                yield replace(d, text=in_step(case, i) + d.text, place=(i, d.place))
+                yield replace(d, text=in_step(case, i, d.text), place=(i, d.place))
     if compare_raised and seen.raised is not None:
         yield Difference("raised", _raised_text(question, case, seen.raised, len(seen.results), want), seen.raised.type)
 
@@ -119,7 +122,7 @@ def _step_differences(question: Question, case: Case, step: Step, seen: Any, wan
             return
     if step.times > 1 and isinstance(seen, tuple) and isinstance(want, Tensor):
         name = question.output_names[0]
-        text = f"Your {name} {are(name)} {describe(seen[0])}; a whole number was expected."
+        text = expected_text(name, describe(seen[0]), t("a whole number"))
         yield Difference("type", text, type_name(seen[0]), name)
         return
     if isinstance(want, (tuple, list)):
@@ -155,7 +158,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
     else:
         difference = _plain_difference(question, case, name, seen, want)
     if difference and difference.kind == "type" and question.about:
-        return replace(difference, text=f"{difference.text} {question.about}")
+        return replace(difference, text=sentences(difference.text, translated(question.about)))
     return difference
 
 
@@ -182,11 +185,16 @@ def _tensor_difference(
     if strange.any():
         return Difference("nan", nan_text(name, strange), None, name, seen, want)
     if not close(case, seen, want):
-        return Difference("values", f"The values of your {name} differ.", None, name, seen, want)
+        return Difference("values", t("The values of your {name} differ.", name=name), None, name, seen, want)
     both_floating = seen.is_floating_point() and want.is_floating_point()
     if seen.dtype != want.dtype and not (question.any_float and both_floating) and not lacks_float64(seen, want):
-        kinds = f"{dtype_name(seen.dtype)}; {dtype_name(want.dtype)} was expected"
-        return Difference("dtype", f"The values of your {name} are right, but their dtype is {kinds}.", None, name)
+        text = t(
+            "The values of your {name} are right, but their dtype is {seen}; {want} was expected.",
+            name=name,
+            seen=dtype_name(seen.dtype),
+            want=dtype_name(want.dtype),
+        )
+        return Difference("dtype", text, None, name)
     return None
 
 
@@ -198,16 +206,16 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
     if isinstance(want, float) and type(seen) in (int, float):
         tolerance = case.tolerance or tolerance
         if seen != seen and want == want:
-            return Difference("nan", f"Your {name} {are(name)} NaN; a number was expected.", None, name)
+            return Difference("nan", expected_text(name, "NaN", t("a number")), None, name)
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
-        text = "Your {} {} {}; {} was expected.".format(name, are(name), *two_numbers(float(seen), want))
+        text = expected_text(name, *two_numbers(float(seen), want))
         return None if near else Difference("values", text, None, name, seen, want)
     if isinstance(want, str) and question.differs:
         said = question.differs(case, seen, want)
         return Difference("values", said, None, name, seen, want) if said else None
     if type(seen) is not type(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
-    text = f"Your {name} {are(name)} {number(seen)}; {number(want)} was expected."
+    text = expected_text(name, number(seen), number(want))
     return None if seen == want else Difference("values", text, None, name, seen, want)
 
 
@@ -227,14 +235,27 @@ def close(case: Case, seen: Tensor, want: Tensor) -> bool:
 def _raise_differences(question: Question, case: Case, seen: Observation) -> Iterator[Difference]:
     """Yield a difference if the answer does not raise the exception that the case requires."""
     if seen.raised is None and _is_exception(seen.results[-1:], case.raises):
-        text = f"For {case.name} your answer returned {case.raises}, as a value. Which statement raises it instead?"
+        text = t(
+            "For {kind} your answer returned {error}, as a value. Which statement raises it instead?",
+            kind=translated(case.name),
+            error=case.raises,
+        )
         yield Difference("silent", text, "exception returned")
     elif seen.raised is None:
-        came_back = describe(seen.results[-1]) if seen.results else "nothing"
-        text = f"For {case.name} your answer returned {came_back}; it should raise {case.raises}."
+        text = t(
+            "For {kind} your answer returned {value}; it should raise {error}.",
+            kind=translated(case.name),
+            value=describe(seen.results[-1]) if seen.results else t("nothing"),
+            error=case.raises,
+        )
         yield Difference("silent", text, "returned")
     elif case.raises not in seen.raised.types:
-        text = f"For {case.name} your answer raised {seen.raised.type}; it should raise {case.raises}."
+        text = t(
+            "For {kind} your answer raised {raised}; it should raise {error}.",
+            kind=translated(case.name),
+            raised=seen.raised.type,
+            error=case.raises,
+        )
         yield Difference("silent", text, seen.raised.type)
 
 
@@ -246,15 +267,28 @@ def _is_exception(returned: tuple[Any, ...], name: str | None) -> bool:
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
     """Return the message about an exception that a step raised."""
-    said = f": {raised.text.rstrip('.')}" if raised.text else ""
-    names = ", ".join(question.inputs)
     making = case.script[step].act == "make"
-    called = f" It is made with {len(case.script[step].args)} arguments." if making else f" It is called with {names}."
-    at = f" It came from the line `{raised.line}`." if raised.line else called.replace(" with .", " without arguments.")
     one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
-    expected = f" {_expected(question, case.script[step], want.results[step])}" if one_call else ""
-    when = "When it is made: " if making else in_step(case, step)
-    return f"{when}Your answer raised {raised.type}{said}.{at}{expected}"
+    text = sentences(
+        t("Your answer raised {error}.", error=quoted(raised.type, raised.text)),
+        _came_from(raised) or _called_with(question, case.script[step]),
+        _expected(question, case.script[step], want.results[step]) if one_call else "",
+    )
+    return t("When it is made: {text}", text=text) if making else in_step(case, step, text)
+
+
+def _came_from(raised: Raised) -> str:
+    """Say from which line an exception came; empty if that is not known."""
+    return t("It came from the line `{line}`.", line=raised.line) if raised.line else ""
+
+
+def _called_with(question: Question, step: Step) -> str:
+    """Say with which arguments a step calls the answer, or makes an object of it."""
+    if step.act == "make":
+        return t("It is made with {n} arguments.", n=len(step.args))
+    if not question.inputs:
+        return t("It is called without arguments.")
+    return t("It is called with {names}.", names=t(", ").join(question.inputs))
 
 
 def _expected(question: Question, step: Step, want: Any) -> str:
@@ -264,9 +298,26 @@ def _expected(question: Question, step: Step, want: Any) -> str:
     if isinstance(want, (tuple, list)):
         named = [f"{n} {describe(w)}" for n, w in zip(question.output_names, want, strict=False)]
         if step.carries:
-            named[-1] = f"a {question.output_names[-1]} of any form"
-        return f"Expected: {' and '.join(named)}."
-    return f"Expected: {describe(want)}."
+            named[-1] = t("a {name} of any form", name=question.output_names[-1])
+        return t("Expected: {values}.", values=t(" and ").join(named))
+    return t("Expected: {values}.", values=describe(want))
+
+
+LACKING = (
+    mark("the object has no parameters: is it an nn.Module whose layers are attributes?"),
+    mark("there is no nn.Linear layer called {name}; there are: {names}"),
+    mark("{name} is a bare nn.Parameter, where an nn.Linear was expected"),
+    mark("{name} has shape {seen}, where {want} was expected"),
+)
+
+
+def lacking_text(why: str) -> str:
+    """Return why weights could not be loaded, which the sandbox says in English, in the reader's language."""
+    for text in LACKING:
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text))
+        if found := re.fullmatch(pattern, why, re.DOTALL):
+            return translated(text).format_map(found.groupdict())
+    return why
 
 
 # ── side effects and gradients ────────────────────────────────────────────────────────────────────
@@ -275,22 +326,22 @@ def _expected(question: Question, step: Step, want: Any) -> str:
 def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
     """Yield the side effects that the reference does not have, such as changed inputs or draws from a generator."""
     for i in seen.changed_later:
-        text = f"The result of {step_name(case, i)}, changed in a later step. What else writes into it?"
+        text = t("The result of {step}, changed in a later step. What else writes into it?", step=step_name(case, i))
         yield Difference("aliased", text, i)
     written = [where for where in seen.changed if where not in want.changed]
     if written:
-        names = ", ".join(dict.fromkeys(input_name(question, case, where) for where in written))
-        text = f"Your answer writes into its inputs: {names} has other values afterwards."
+        names = t(", ").join(dict.fromkeys(input_name(question, case, where) for where in written))
+        text = t("Your answer writes into its inputs: {names} has other values afterwards.", names=names)
         yield Difference("changed", text, tuple(written))
     if case.max_elements is not None and seen.largest is not None and seen.largest > case.max_elements:
         yield Difference("large", _large_text(case, seen.largest), seen.largest)
     if _state_grows(case, seen):
-        text = "The values are right, but your state holds more numbers after every token. Which sums could it hold?"
+        text = t("The values are right, but your state holds more numbers after every token. Which sums could it hold?")
         yield Difference("growing", text)
     yield from _generator_differences(seen, want)
     if seen.unstable:
-        text = "Called twice with the same inputs, your answer gave two different results. "
-        text += _question_about_instability(question, seen)
+        text = t("Called twice with the same inputs, your answer gave two different results.")
+        text = sentences(text, _question_about_instability(question, seen))
         yield Difference("unstable", text, seen.unstable)
 
 
@@ -312,27 +363,33 @@ def _count_numbers(value: Any) -> int:
 
 def _large_text(case: Case, largest: int) -> str:
     """Say how large a tensor the answer forms, and how much is enough."""
-    sizes = ", ".join(f"{name} = {size}" for name, size in case.sizes.items())
+    values = {
+        "sizes": t(", ").join(f"{name} = {size}" for name, size in case.sizes.items()),
+        "n": f"{largest:,}",
+        "enough": f"{case.max_elements:,}",
+    }
     if case.of_products:
-        return (
-            f"The values are right, but with {sizes} a product of matrices has {largest:,} numbers; "
-            f"{case.max_elements:,} are enough. Which line multiplies so many?"
+        return t(
+            "The values are right, but with {sizes} a product of matrices has {n} numbers; "
+            "{enough} are enough. Which line multiplies so many?",
+            **values,
         )
-    return (
-        f"The values are right, but with {sizes} your answer forms a tensor of {largest:,} numbers; "
-        f"{case.max_elements:,} are enough for the largest one. Which line forms it?"
+    return t(
+        "The values are right, but with {sizes} your answer forms a tensor of {n} numbers; "
+        "{enough} are enough for the largest one. Which line forms it?",
+        **values,
     )
 
 
 def _question_about_instability(question: Question, seen: Observation) -> str:
     """Ask what makes an answer return something else the second time."""
     if seen.global_draws and question.of_implementations:
-        return (
+        return t(
             "What does it draw at random? Or is its tolerance too small? Two right ways of computing round differently."
         )
     if seen.global_draws:
-        return "What does it draw at random?"
-    return (
+        return t("What does it draw at random?")
+    return t(
         "Does it solve equations in which a rounding error grows large, where a formula would do? "
         "Or does it keep something from one call to the next?"
     )
@@ -342,12 +399,12 @@ def _generator_differences(seen: Observation, want: Observation) -> Iterator[Dif
     """Yield a difference for each generator that is used wrongly, and for draws from the global random state."""
     for got, wanted in zip(seen.generators, want.generators, strict=False):
         if got == "reseeded":
-            text = "Your answer seeds the generator that was passed to it, so all draws from it start again."
+            text = t("Your answer seeds the generator that was passed to it, so all draws from it start again.")
             yield Difference("generator", text, got)
         elif got == "unused" and wanted == "moved":
-            yield Difference("generator", "Your answer drew nothing from the generator that was passed to it.", got)
+            yield Difference("generator", t("Your answer drew nothing from the generator that was passed to it."), got)
     if want.generators and seen.global_draws and not want.global_draws:
-        text = "Your answer draws from the global random state, although a generator was passed to it."
+        text = t("Your answer draws from the global random state, although a generator was passed to it.")
         yield Difference("generator", text, "global")
 
 
@@ -355,9 +412,9 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
     """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong."""
     if seen.gradient_raised is not None:
         raised = seen.gradient_raised
-        at = f" It came from the line `{raised.line}`." if raised.line else ""
-        text = f"With inputs that require gradients it raised {raised.type}: {raised.text.rstrip('.')}.{at}"
-        yield Difference("gradient", text, "raised")
+        error = f"{raised.type}: {raised.text.rstrip('.')}"
+        text = t("With inputs that require gradients it raised {error}.", error=error)
+        yield Difference("gradient", sentences(text, _came_from(raised)), "raised")
         return
     if seen.gradients is None:
         return
@@ -372,13 +429,22 @@ def _gradient_differences(question: Question, case: Case, seen: Observation, wan
         if expected is None or (got is None and expected.abs().max() < 1e-6):
             continue
         if got is None:
-            text = f"The values are right, but no gradient reaches {name}. {GRADIENT_QUESTION}"
-            yield Difference("gradient", text, (where, "none"))
+            yield Difference("gradient", no_gradient_text(name), (where, "none"))
         elif got.isnan().any() and not expected.isnan().any():
-            yield Difference("gradient", f"The values are right, but the gradient of {name} is NaN.", (where, "nan"))
+            text = t("The values are right, but the gradient of {name} is NaN.", name=name)
+            yield Difference("gradient", text, (where, "nan"))
         elif not _near(got, expected, gradient_tolerance(case, question.judge, wanted, where)):
-            text = f"The values are right, but the gradient of {name} is wrong: a part of it is cut off."
+            text = t("The values are right, but the gradient of {name} is wrong: a part of it is cut off.", name=name)
             yield Difference("gradient", text, (where, "part"))
+
+
+def no_gradient_text(names: str) -> str:
+    """Say which inputs no gradient reaches, and ask for the step that stops it."""
+    return t(
+        "The values are right, but no gradient reaches {names}. "
+        "Which step copies numbers out of a tensor, or stops the gradient?",
+        names=names,
+    )
 
 
 def same_gradients(one: Observation, other: Observation) -> bool:

@@ -14,6 +14,7 @@ from qkv.questions.engine.comparing import close
 from qkv.questions.engine.precision import tolerance_of
 from qkv.questions.engine.wording import are, dtype_name, number, two_numbers
 from qkv.sandboxed.cases import Case
+from qkv.words import mark, sentences, t, translated
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,8 @@ def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
     )
     slug, relation = next(((slug, text) for slug, text in with_slugs if text), (None, ""))
     relation = relation or next((text for relate in RELATIONS if (text := relate(name, wrong))), "")
-    sentences = [relation or _rows(name, wrong[0]), _place(name, wrong[0])]
-    return slug, " ".join(sentence for sentence in sentences if sentence)
+    said = [relation or _rows(name, wrong[0]), _place(name, wrong[0])]
+    return slug, sentences(*said)
 
 
 def _place(name: str, pair: Pair) -> str:
@@ -56,7 +57,7 @@ def _place(name: str, pair: Pair) -> str:
     index = ", ".join(map(str, at))
     place = f"{name}[{index}]" if index else name
     seen, want = two_numbers(pair.seen[at].item(), pair.want[at].item())
-    return f"{place} is {seen}; {want} was expected."
+    return t("{place} is {seen}; {want} was expected.", place=place, seen=seen, want=want)
 
 
 # ── relations that hold in every wrong case ───────────────────────────────────────────────────────
@@ -64,15 +65,21 @@ def _place(name: str, pair: Pair) -> str:
 
 def _sign(name: str, wrong: list[Pair]) -> str:
     """Recognise values whose signs are all opposite."""
-    opposite = _fits_all(wrong, lambda t: -t if t.is_floating_point() else None)
-    return f"Every sign in your {name} is opposite. Which step has a minus too many, or lacks one?" if opposite else ""
+    opposite = _fits_all(wrong, lambda x: -x if x.is_floating_point() else None)
+    if not opposite:
+        return ""
+    return t("Every sign in your {name} is opposite. Which step has a minus too many, or lacks one?", name=name)
 
 
 def _rounded(name: str, wrong: list[Pair]) -> str:
     """Recognise values that are rounded to whole numbers."""
-    if not _fits_all(wrong, lambda t: t.round() if t.is_floating_point() else None):
+    if not _fits_all(wrong, lambda x: x.round() if x.is_floating_point() else None):
         return ""
-    return f"Your {name} {are(name)} what was expected, rounded to whole numbers. Which step does that?"
+    return t(
+        "Your {name} {are} what was expected, rounded to whole numbers. Which step does that?",
+        name=name,
+        are=are(name),
+    )
 
 
 def _half_precision(name: str, wrong: list[Pair]) -> str:
@@ -83,9 +90,10 @@ def _half_precision(name: str, wrong: list[Pair]) -> str:
     near = sum(_is_near(pair) for pair in wrong)
     for dtype in (torch.bfloat16, torch.float16):
         if 2 * near > len(wrong) and all(_has_digits_of(dtype, pair) for pair in wrong):
-            return (
-                f"Every number of your {name} has only the digits of {dtype_name(dtype)}. "
-                "Which step computes in half precision?"
+            return t(
+                "Every number of your {name} has only the digits of {dtype}. Which step computes in half precision?",
+                name=name,
+                dtype=dtype_name(dtype),
             )
     return ""
 
@@ -115,12 +123,17 @@ def _factor(name: str, wrong: list[Pair]) -> str:
     named = [set(_labels_of(factor, pair.case)) for factor, pair in zip(found, wrong, strict=True)]
     common = [label for label in _labels_of(found[0], wrong[0].case) if all(label in names for names in named)]
     if common:
-        return f"Your {name} {are(name)} {common[0]} times what was expected, in every case. Where does that come from?"
+        return t(
+            "Your {name} {are} {factor} times what was expected, in every case. Where does that come from?",
+            name=name,
+            are=are(name),
+            factor=common[0],
+        )
+    values = {"name": name, "are": are(name), "factor": number(found[0])}
     if max(found) - min(found) < 1e-3 * abs(found[0]):
-        return f"Your {name} {are(name)} {number(found[0])} times what was expected, whatever the sizes."
-    return (
-        f"Your {name} {are(name)} what was expected times a factor that changes with the inputs: "
-        f"{number(found[0])} at first."
+        return t("Your {name} {are} {factor} times what was expected, whatever the sizes.", **values)
+    return t(
+        "Your {name} {are} what was expected times a factor that changes with the inputs: {factor} at first.", **values
     )
 
 
@@ -134,8 +147,14 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
         for power in (0.5, -0.5, 1, -1):
             as_if = [(factor or 1.0) / size**power for factor, size in zip(factors, sizes, strict=True)]
             if min(as_if) > 0 and max(as_if) - min(as_if) < 1e-3 * max(as_if):
-                fixed = number(as_if[0] ** (-1 / power))
-                return f"Your {name} {are(name)} right only if {size_name} is {fixed}. It was {sizes[0]} here."
+                return t(
+                    "Your {name} {are} right only if {size} is {fixed}. It was {here} here.",
+                    name=name,
+                    are=are(name),
+                    size=size_name,
+                    fixed=number(as_if[0] ** (-1 / power)),
+                    here=sizes[0],
+                )
     return ""
 
 
@@ -174,29 +193,43 @@ def _fits_all(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> b
 
 def _axes(name: str, wrong: list[Pair]) -> str:
     """Recognise transposed, reversed and shifted axes."""
-    if _fits_all(wrong, lambda t: t.mT if t.ndim > 1 else None):
-        return f"Your {name} {are(name)} transposed: the rows are what the columns should be."
-    for axis, places in ((-1, "along the last axis"), (-2, "along the last axis but one")):
-        if _fits_all(wrong, lambda t, a=axis: t.flip(a) if t.ndim >= -a else None):  # type: ignore[misc]
-            return f"Your {name} {are(name)} in the reverse order {places}."
-        for step in (1, -1):
-            if _fits_all(wrong, lambda t, a=axis, s=step: t.roll(s, a) if t.ndim >= -a else None):  # type: ignore[misc]
-                return f"Your {name} {are(name)} shifted by one {places}."
-    return ""
+    values = {"name": name, "are": are(name)}
+    if _fits_all(wrong, lambda x: x.mT if x.ndim > 1 else None):
+        return t("Your {name} {are} transposed: the rows are what the columns should be.", **values)
+    if _is_reversed(wrong, -1):
+        return t("Your {name} {are} in the reverse order along the last axis.", **values)
+    if _is_shifted(wrong, -1):
+        return t("Your {name} {are} shifted by one along the last axis.", **values)
+    if _is_reversed(wrong, -2):
+        return t("Your {name} {are} in the reverse order along the last axis but one.", **values)
+    return (
+        t("Your {name} {are} shifted by one along the last axis but one.", **values) if _is_shifted(wrong, -2) else ""
+    )
+
+
+def _is_reversed(wrong: list[Pair], axis: int) -> bool:
+    return _fits_all(wrong, lambda x: x.flip(axis) if x.ndim >= -axis else None)
+
+
+def _is_shifted(wrong: list[Pair], axis: int) -> bool:
+    """Return whether all values stand one place further along an axis, or one place back."""
+    return any(_fits_all(wrong, lambda x, by=by: x.roll(by, axis) if x.ndim >= -axis else None) for by in (1, -1))  # type: ignore[misc]
 
 
 def _order(name: str, wrong: list[Pair]) -> str:
     """Recognise the right numbers in other places: permuted axes, a wrong reshape, any other order."""
     ndim = wrong[0].want.ndim
     for order in permutations(range(ndim)) if ndim < 5 else ():
-        if _fits_all(wrong, lambda t, o=order: t.permute(o) if t.ndim == len(o) else None):  # type: ignore[misc]
-            return f"The axes of your {name} are in another order."
-    if _fits_all(wrong, lambda t: t.mT.reshape(t.shape) if t.ndim > 1 else None):
-        return (
-            f"Your {name} {are(name)} laid out along the wrong axis. Was something reshaped that should be transposed?"
+        if _fits_all(wrong, lambda x, o=order: x.permute(o) if x.ndim == len(o) else None):  # type: ignore[misc]
+            return t("The axes of your {name} are in another order.", name=name)
+    if _fits_all(wrong, lambda x: x.mT.reshape(x.shape) if x.ndim > 1 else None):
+        return t(
+            "Your {name} {are} laid out along the wrong axis. Was something reshaped that should be transposed?",
+            name=name,
+            are=are(name),
         )
     if all(_same_numbers(pair) for pair in wrong):
-        return f"The numbers in your {name} are right, but in other places."
+        return t("The numbers in your {name} are right, but in other places.", name=name)
     return ""
 
 
@@ -206,29 +239,35 @@ def _same_numbers(pair: Pair) -> bool:
     return close(pair.case, pair.seen.flatten().sort()[0], pair.want.flatten().sort()[0])
 
 
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    mark("Each number of your {name} is the square of what was expected."): lambda x: x.double() ** 2,
+    mark("Each number of your {name} is the square root of what was expected."): lambda x: x.double().sqrt(),
+    mark("Each number of your {name} is the reciprocal of what was expected."): lambda x: 1 / x.double(),
+    mark("Each number of your {name} is the exponential of what was expected."): lambda x: x.double().exp(),
+    mark("Each number of your {name} is the logarithm of what was expected."): lambda x: x.double().log(),
+    mark("Each number of your {name} is the absolute value of what was expected."): lambda x: x.double().abs(),
+    mark("Each number of your {name} is one minus what was expected."): lambda x: 1 - x.double(),
+}
+
+
 def _elementwise(name: str, wrong: list[Pair]) -> str:
     """Recognise a function of each number, an offset, a logical negation, or values that are all the same."""
     if all(pair.want.dtype == torch.bool for pair in wrong):
-        return f"In your {name}, True and False are the other way round." if _fits_all(wrong, torch.logical_not) else ""
-    functions: dict[str, Callable[[Tensor], Tensor]] = {
-        "the square of": lambda t: t.double() ** 2,
-        "the square root of": lambda t: t.double().sqrt(),
-        "the reciprocal of": lambda t: 1 / t.double(),
-        "the exponential of": lambda t: t.double().exp(),
-        "the logarithm of": lambda t: t.double().log(),
-        "the absolute value of": lambda t: t.double().abs(),
-        "one minus": lambda t: 1 - t.double(),
-    }
-    for label, function in functions.items():
+        turned = _fits_all(wrong, torch.logical_not)
+        return t("In your {name}, True and False are the other way round.", name=name) if turned else ""
+    for text, function in FUNCTIONS.items():
         if _fits_all(wrong, function):
-            return f"Each number of your {name} is {label} what was expected."
+            return translated(text).format(name=name)
     offsets = [(pair.seen.double() - pair.want.double()) for pair in wrong]
     if any(o.numel() > 1 for o in offsets) and all(map(_is_level, offsets)):
-        return (
-            f"Your {name} {are(name)} off by the same amount everywhere, {number(float(offsets[0].mean()))} at first."
+        return t(
+            "Your {name} {are} off by the same amount everywhere, {amount} at first.",
+            name=name,
+            are=are(name),
+            amount=number(float(offsets[0].mean())),
         )
     if all(pair.want.numel() > 1 and pair.seen.double().std() < 1e-9 for pair in wrong):
-        return f"Every number of your {name} is the same; they should differ."
+        return t("Every number of your {name} is the same; they should differ.", name=name)
     return ""
 
 
@@ -244,16 +283,21 @@ def _rows(name: str, pair: Pair) -> str:
         return ""
     tolerance = tolerance_of(pair.case, pair.seen, pair.want)
     off = ~torch.isclose(pair.seen.double(), pair.want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
-    share = f"{int(off.sum())} of {off.numel()} values of your {name} are not right."
+    share = t("{n} of {all} values of your {name} are not right.", n=int(off.sum()), all=off.numel(), name=name)
     if pair.want.ndim < 2:
         return share
     rows = off.any(-1).reshape(-1, off.shape[-2]).any(0)
     columns = off.reshape(-1, *off.shape[-2:]).any(0).any(0)
-    for label, wrong in (("row", rows), ("column", columns)):
-        if not wrong.all():
-            numbers = ", ".join(str(i) for i in wrong.nonzero().flatten().tolist())
-            return f"{share} All of them are in {label} {numbers}."
+    if not rows.all():
+        return sentences(share, t("All of them are in row {numbers}.", numbers=_numbered(rows)))
+    if not columns.all():
+        return sentences(share, t("All of them are in column {numbers}.", numbers=_numbered(columns)))
     return share
+
+
+def _numbered(wrong: Tensor) -> str:
+    """Return the numbers of the places that are True."""
+    return t(", ").join(str(i) for i in wrong.nonzero().flatten().tolist())
 
 
 RELATIONS = (_factor, _axes, _elementwise, _order)

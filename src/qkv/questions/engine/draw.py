@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from qkv.sandboxed.cases import Case, Seeded
+from qkv.words import mark
 
 WORDS, FIRST_WORD = 624, 24  # of a generator's state: its words of 64 bits, and the byte where they begin
-PLAIN, BATCH, TWO_AXES, DOUBLE = "plain", "a batch", "two axes in front", "float64"
+PLAIN, BATCH, TWO_AXES, DOUBLE = mark("plain"), mark("a batch"), mark("two axes in front"), "float64"
 
 
 def any_seed() -> int:

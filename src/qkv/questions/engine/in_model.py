@@ -68,7 +68,7 @@ class InModel:
         cache: returns a cache of the answer's, for each layer of the writer
         next_ids: returns the next id (B,) of each text, which the answer computes from ids (B, n), the writer's weights
             by name, and the number of heads
-        says: returns what the answer finds about these weights and new texts, as the rest of a sentence
+        says: returns a sentence with what the answer finds about these weights and new texts
     """
 
     model: str = "tagger"

@@ -16,10 +16,11 @@ from weakref import WeakKeyDictionary
 from qkv.questions.engine.comparing import agree, differences, same_gradients
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.question import Misconception, Seen
-from qkv.questions.engine.wording import input_name
+from qkv.questions.engine.wording import input_name, quoted
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.observations import Observation, observe, results_of
 from qkv.sandboxed.recording import Raised
+from qkv.words import sentences, t, translated
 
 # Seconds of processor time for trying pairs of ideas, because a learner waits for the verdict.
 PATIENCE = 0.3
@@ -92,7 +93,7 @@ class Matching:
             if match and len(ideas) == 2 and match.closeness == Closeness.ONLY_THE_ANSWER_RAISES:
                 continue  # two mistakes and a third thing that raises would be guessing
             if match and match.closeness not in found:
-                message = self.message_for(ideas, match.case) + self.exception_text(match, ideas)
+                message = sentences(self.message_for(ideas, match.case), self.exception_text(match, ideas))
                 found[match.closeness] = FoundIdea(ideas[0].slug, message, match.case)
             if match and match.closeness == Closeness.SAME_TEXT:
                 break
@@ -215,15 +216,15 @@ class Matching:
             if not self.have_same_effects(kind, others, ours):
                 continue
             if self.have_same_effects(kind, enumerate(observe(twin, self.cases, self.question.gradients)), ours):
-                message = self.message_for((idea,), first) + self.missing_gradients_text(first)
+                message = sentences(self.message_for((idea,), first), self.missing_gradients_text(first))
                 return FoundIdea(idea.slug, message, first)
         return None
 
     def missing_gradients_text(self, i: int) -> str:
         """Return a sentence with the inputs that no gradient reaches in case i, or an empty string."""
         none = [d.place[0] for d in self.found[i] if d.kind == "gradient" and d.place[1:] == ("none",)]
-        names = ", ".join(dict.fromkeys(input_name(self.question, self.cases[i], where) for where in none))
-        return f" No gradient reaches {names}." if names else ""
+        names = t(", ").join(dict.fromkeys(input_name(self.question, self.cases[i], where) for where in none))
+        return t("No gradient reaches {names}.", names=names) if names else ""
 
     def have_same_effects(self, kind: str, others: Iterable[tuple[int, Observation]], ours: list[list[Any]]) -> bool:
         """Check whether a twin and the answer have the same differences of this kind from the reference.
@@ -251,7 +252,9 @@ class Matching:
         results = self.seen[i].results
         seen = Seen(self.cases[i], results[-1] if results else None)
         said = [self.question.message_for(idea, seen) for idea in ideas]
-        return said[0] if len(said) == 1 else f"Two mistakes at once. {said[0]} And: {said[1]}"
+        if len(said) == 1:
+            return said[0]
+        return t("Two mistakes at once. {first} And: {second}", first=said[0], second=said[1])
 
     def exception_text(self, match: Match, ideas: Ideas) -> str:
         """Return a sentence about the exception that the answer raised, in the matched case or in another.
@@ -266,13 +269,20 @@ class Matching:
         i = match.case if match.case in raising else raising[0]
         raised = self.seen[i].raised
         assert raised is not None
-        said = (
-            f": {raised.text.rstrip('.')}"
-            if raised.text and match.closeness == Closeness.ONLY_THE_ANSWER_RAISES
-            else ""
-        )
-        elsewhere = "" if i == match.case else f" for inputs of another kind ({self.cases[i].name})"
-        return f" It {'also ' if elsewhere else ''}raises {raised.type}{elsewhere}{said}."
+        quotes = raised.text and match.closeness == Closeness.ONLY_THE_ANSWER_RAISES
+        error = quoted(raised.type, raised.text if quotes else "")
+        if i == match.case:
+            return t("It raises {error}.", error=error)
+        kind = translated(self.cases[i].name)
+        if quotes:
+            text = raised.text.rstrip(".")
+            return t(
+                "It also raises {type} for inputs of another kind ({kind}): {text}.",
+                type=raised.type,
+                kind=kind,
+                text=text,
+            )
+        return t("It also raises {type} for inputs of another kind ({kind}).", type=raised.type, kind=kind)
 
 
 # The observations of each idea's twin in each case. A grader uses the same cases for all students.

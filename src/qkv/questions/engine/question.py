@@ -80,6 +80,7 @@ from torch import Tensor, nn
 from qkv.questions.engine.draw import Draw
 from qkv.questions.engine.in_model import InModel
 from qkv.sandboxed.cases import Case
+from qkv.words import in_words, t, translated
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +243,9 @@ class Question:
         If a placeholder raises, the check must not: then the message is the slug in words.
         """
         try:
-            return idea.says.format_map(_PlaceholderValues(self, seen))
+            return translated(idea.says).format_map(_PlaceholderValues(self, seen))
         except Exception:
-            return f"This looks like: {idea.slug.replace('-', ' ')}."
+            return t("This looks like: {idea}.", idea=translated(in_words(idea.slug)))
 
     def fresh_cases(self, seed: int | None = None) -> list[Case]:
         """Draw new cases from this seed, or from the system's entropy without one."""

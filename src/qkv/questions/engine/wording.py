@@ -10,6 +10,7 @@ from torch import Tensor
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.cases import Case, Step, Where
 from qkv.sandboxed.recording import OtherValue
+from qkv.words import mark, sentences, t, translated
 
 
 def describe(value: Any) -> str:
@@ -17,36 +18,63 @@ def describe(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, Tensor):
-        return f"{_a(dtype_name(value.dtype))} tensor of shape {tuple(value.shape)}"
+        dtype, shape = dtype_name(value.dtype), tuple(value.shape)
+        if _has_an(dtype):
+            return t("an {dtype} tensor of shape {shape}", dtype=dtype, shape=shape)
+        return t("a {dtype} tensor of shape {shape}", dtype=dtype, shape=shape)
     if isinstance(value, OtherValue):
-        return _a(value.kind) + (f" {value.text}" if value.text.startswith("of shape") else "")
+        return _other(value.kind, value.text)
     if isinstance(value, (tuple, list)):
-        return f"a {type(value).__name__} of {len(value)}{_members(value)}"
+        return _several(value)
     if isinstance(value, str):
-        return f"the text {value!r}"
+        return t("the text {text}", text=repr(value))
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, float) and value.is_integer():
-        return f"the float {value!r}"  # "the number 1" would read as a whole number
-    return f"the {'whole number' if isinstance(value, int) else 'number'} {number(value)}"
+        return t("the float {value}", value=repr(value))  # "the number 1" would read as a whole number
+    if isinstance(value, int):
+        return t("the whole number {value}", value=number(value))
+    return t("the number {value}", value=number(value))
 
 
-def _a(noun: str) -> str:
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+# How `qkv.sandboxed.recording` calls values that are neither tensors nor numbers, as far as these are words.
+KINDS = (mark("NumPy array"), mark("NumPy number"), mark("something that can no longer be read"))
 
 
-def _members(values: tuple[Any, ...] | list[Any]) -> str:
-    """Describe the members of a list or tuple; more than three numbers, or lists, are not described one by one."""
+def _has_an(noun: str) -> bool:
+    """Return whether English puts "an" before a noun, and not "a"."""
+    return noun[:1].lower() in "aeiou"
+
+
+def _other(kind: str, text: str) -> str:
+    """Describe a value of another type, such as a NumPy array, with its shape if its text begins with it."""
+    if text.startswith("of shape"):
+        shape = text.removeprefix("of shape").strip()
+        if _has_an(kind):
+            return t("an {kind} of shape {shape}", kind=translated(kind), shape=shape)
+        return t("a {kind} of shape {shape}", kind=translated(kind), shape=shape)
+    return t("an {kind}", kind=translated(kind)) if _has_an(kind) else t("a {kind}", kind=translated(kind))
+
+
+def _several(values: tuple[Any, ...] | list[Any]) -> str:
+    """Describe a list or tuple; more than three numbers, or lists, are not described one by one."""
+    kind, n = type(values).__name__, len(values)
     if values and all(isinstance(value, (tuple, list)) for value in values):
-        return " lists" if len(values) > 1 else " list"
-    if len(values) > 3 and all(isinstance(value, (int, float)) for value in values):
-        return " numbers"
-    return f": {', '.join(map(describe, values[:3]))}" + ", …" * (len(values) > 3)
+        return t("a {kind} of {n} lists", kind=kind, n=n) if n > 1 else t("a {kind} of {n} list", kind=kind, n=n)
+    if n > 3 and all(isinstance(value, (int, float)) for value in values):
+        return t("a {kind} of {n} numbers", kind=kind, n=n)
+    members = t(", ").join([*map(describe, values[:3]), *["…"] * (n > 3)])
+    return t("a {kind} of {n}: {members}", kind=kind, n=n, members=members)
 
 
 def are(name: str) -> str:
-    """Return "are" for a plural name, such as "weights", and "is" for any other."""
-    return "are" if name.endswith("s") and not name.endswith(("ss", "bias")) else "is"
+    """Return the verb of a name: "are" for a plural one, such as "weights", and "is" for any other."""
+    return t("are") if name.endswith("s") and not name.endswith(("ss", "bias")) else t("is")
+
+
+def quoted(kind: str, text: str) -> str:
+    """Return an exception as a traceback shows it: its type, and its text if there is one."""
+    return f"{kind}: {text.rstrip('.')}" if text else kind
 
 
 def type_name(value: Any) -> str:
@@ -68,7 +96,7 @@ def number(value: Any) -> str:
 
 
 def two_numbers(seen: Any, want: Any) -> tuple[str, str]:
-    """Write two different floats with as many digits as it takes to see the difference, and at least four."""
+    """Write two floats with as many digits as show that they differ, at least four; other values as `number` does."""
     texts = number(seen), number(want)
     for digits in range(5, 18):
         if texts[0] != texts[1] or not (isinstance(seen, float) and isinstance(want, float)):
@@ -85,7 +113,9 @@ def input_name(question: Question, case: Case, where: Where) -> str:
     at = case.script[step] if step >= 0 else None
     if at is not None and at.method is None and at.act == "call" and key < len(question.inputs):
         return question.inputs[key]
-    return f"argument {key + 1} of {_step_label(at)}" if at is not None else "an object that was passed to it"
+    if at is None:
+        return t("an object that was passed to it")
+    return t("argument {n} of {step}", n=key + 1, step=_step_label(at))
 
 
 def tried_with(question: Question, case: Case) -> str:
@@ -96,10 +126,10 @@ def tried_with(question: Question, case: Case) -> str:
         for i, value in enumerate(case.script[step].args)
         if _brief(value)
     ]
-    shown = ", ".join(parts)
+    shown, name = t(", ").join(parts), translated(case.name)
     if question.of_implementations:
-        return f"one of the implementations: {case.name}"
-    return f"{shown} ({case.name})" if case.name not in ("", "plain") else shown
+        return t("one of the implementations: {name}", name=name)
+    return t("{inputs} ({kind})", inputs=shown, kind=name) if case.name not in ("", "plain") else shown
 
 
 def _brief(value: Any) -> str:
@@ -108,70 +138,94 @@ def _brief(value: Any) -> str:
         short = value.numel() <= 6 and value.ndim <= 1 and not value.is_floating_point()
         if short:
             return f"= {value.tolist()}"
-        of_shape = "" if value.is_floating_point() else "of shape "  # "ids (7,)" would read as an id
-        return f"{of_shape}{tuple(value.shape)}"
+        shape = str(tuple(value.shape))
+        return shape if value.is_floating_point() else t("of shape {shape}", shape=shape)  # "ids (7,)" would be an id
     if isinstance(value, (int, float)):
         return f"= {number(value)}"
     if isinstance(value, list):
-        return f"= {value}" if len(str(value)) < 40 else f"(a list of {len(value)})"
+        return f"= {value}" if len(str(value)) < 40 else t("(a list of {n})", n=len(value))
     return ""
 
 
 def structure_text(question: Question, seen: Any, want: Any) -> str:
     """Say that the number of results is wrong."""
-    names = " and ".join(question.outputs)
-    asked = f"{_count(len(want))} were asked for: {names}" if isinstance(want, (tuple, list)) else f"one was: {names}"
+    names = t(" and ").join(question.outputs)
     if isinstance(seen, list) and isinstance(want, Tensor) and not any(isinstance(one, Tensor) for one in seen):
         return type_text(names, seen, want)
+    values = {"seen": describe(seen), "names": names}
+    if isinstance(want, (tuple, list)):
+        values["wanted"] = _count(len(want))
     if isinstance(seen, (tuple, list)):
-        return f"{_count(len(seen)).capitalize()} things came back, {describe(seen)}; {asked}."
-    return f"One thing came back, {describe(seen)}; {asked}."
+        values["n"] = translated(COUNTED[len(seen)]) if len(seen) < len(COUNTED) else str(len(seen))
+        if isinstance(want, (tuple, list)):
+            return t("{n} things came back, {seen}; {wanted} were asked for: {names}.", **values)
+        return t("{n} things came back, {seen}; one was: {names}.", **values)
+    if isinstance(want, (tuple, list)):
+        return t("One thing came back, {seen}; {wanted} were asked for: {names}.", **values)
+    return t("One thing came back, {seen}; one was: {names}.", **values)
+
+
+COUNTS = (mark("no"), mark("one"), mark("two"), mark("three"), mark("four"), mark("five"))
+COUNTED = (mark("No"), mark("One"), mark("Two"), mark("Three"), mark("Four"), mark("Five"))  # that begin a sentence
 
 
 def _count(n: int) -> str:
-    return ("no", "one", "two", "three", "four", "five")[n] if n < 6 else str(n)
+    return translated(COUNTS[n]) if n < len(COUNTS) else str(n)
 
 
 def type_text(name: str, seen: Any, want: Any) -> str:
     """Say that a result has the wrong type."""
-    missing = " Does every way through it end in a `return`?" if seen is None else ""
-    return f"Your {name} {are(name)} {describe(seen)}; {describe(want)} was expected.{missing}"
+    missing = t("Does every way through it end in a `return`?") if seen is None else ""
+    return sentences(expected_text(name, describe(seen), describe(want)), missing)
+
+
+def expected_text(name: str, seen: str, want: str) -> str:
+    """Say what an output is, and what was expected."""
+    return t("Your {name} {are} {seen}; {want} was expected.", name=name, are=are(name), seen=seen, want=want)
 
 
 def shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
     """Say that a result has the wrong shape; `shape` is the expected one in letters, such as "(..., n_q, d_v)"."""
-    text = f"The shape of your {name} is {tuple(seen.shape)}; {tuple(want.shape)} was expected"
-    text += f", that is {shape}." if shape else "."
+    values = {"name": name, "seen": tuple(seen.shape), "want": tuple(want.shape), "shape": shape}
+    if shape:
+        text = t("The shape of your {name} is {seen}; {want} was expected, that is {shape}.", **values)
+    else:
+        text = t("The shape of your {name} is {seen}; {want} was expected.", **values)
     if seen.ndim == want.ndim and sorted(seen.shape) == sorted(want.shape):
-        return f"{text} The sizes are right, their order is not: which axis is which?"
+        return sentences(text, t("The sizes are right, their order is not: which axis is which?"))
     return text
 
 
 def nan_text(name: str, strange: Tensor) -> str:
     """Say where a result has NaN; `strange` is True at the places where no NaN was expected."""
     first = strange.nonzero()[0].tolist()
-    place = f", the first at {first}" if first else ""
-    count = f"{int(strange.sum())} of {strange.numel()} places"
-    return f"There is NaN in your {name}, in {count}{place}. Which step was 0/0, or ∞ − ∞?"
+    values = {"name": name, "n": int(strange.sum()), "all": strange.numel(), "first": first}
+    if first:
+        return t(
+            "There is NaN in your {name}, in {n} of {all} places, the first at {first}. Which step was 0/0, or ∞ − ∞?",
+            **values,
+        )
+    return t("There is NaN in your {name}, in {n} of {all} places. Which step was 0/0, or ∞ − ∞?", **values)
 
 
-def in_step(case: Case, i: int) -> str:
-    """Return the start of a message about step i, "In step 2, `append`: "; "" if the case has only one call."""
+def in_step(case: Case, i: int, text: str) -> str:
+    """Return a message about step i, which begins with "In step 2, `append`: " if the case has more than one call."""
     calls = [step for step in case.script if step.act == "call"]
-    return f"In {step_name(case, i)}: " if len(calls) > 1 and i < len(case.script) else ""
+    is_one = len(calls) < 2 or i >= len(case.script)
+    return text if is_one else t("In {step}: {text}", step=step_name(case, i), text=text)
 
 
 def step_name(case: Case, i: int) -> str:
     """Return the number and the kind of step i, counted from 1: "step 2, `append`"."""
-    return f"step {i + 1}, {_step_label(case.script[i])}"
+    return t("step {n}, {call}", n=i + 1, call=_step_label(case.script[i]))
 
 
 def _step_label(step: Step) -> str:
     """Return how messages name a step of a case."""
     if step.act == "make":
-        return "making the object"
+        return t("making the object")
     if step.act == "load":
-        return "loading the weights"
+        return t("loading the weights")
     if step.method == "__len__":
         return "`len`"
-    return f"`{step.method}`" if step.method else "the call"
+    return f"`{step.method}`" if step.method else t("the call")

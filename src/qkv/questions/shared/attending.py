@@ -13,6 +13,7 @@ from qkv.attention import attention, scaled_scores
 from qkv.questions.engine import Seen, by_knob, mistake
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products
 from qkv.questions.shared.scales import SCALES, Scale, root_of_d_k
+from qkv.words import t
 
 Weigh = Callable[[Tensor], Tensor]  # (scores) -> weights
 Mix = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # (weights, q, k, v) -> output
@@ -154,4 +155,6 @@ def first_row_sum(seen: Seen) -> str:
 
 def row_sum(value: Any) -> str:
     """Return the sum of a table's first row, as text."""
-    return f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else "another number"
+    return (
+        f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else t("another number")
+    )

@@ -9,6 +9,7 @@ import torch
 
 from qkv.questions.engine import Case, Draw, Hidden, Misconception, Question, Seen, behind, call, mistake
 from qkv.questions.engine.judging import NO_FAULT
+from qkv.words import t, translated
 
 Module = Callable[..., Any]
 Faults = Mapping[str, Module]  # by the name of the fault; "none" is a right module
@@ -50,8 +51,12 @@ def draw_modules(draw: Draw, faults: Faults) -> list[Case]:
 def other_name(said: Any, faults: Faults) -> str:
     """Say of a wrong answer whether it is one of the names at all, without the right name."""
     if said in list(faults):
-        return f"“{said}” is not the fault of one of the modules."
-    return f"“{str(said)[:60]}” is not one of the {len(faults)} names. Capitals and spaces count: see the table."
+        return t("“{said}” is not the fault of one of the modules.", said=said)
+    return t(
+        "“{said}” is not one of the {n} names. Capitals and spaces count: see the table.",
+        said=str(said)[:60],
+        n=len(faults),
+    )
 
 
 def make(module: Module) -> Module:
@@ -84,10 +89,13 @@ def quotes(probes: Mapping[str, str]) -> dict[str, Callable[[Seen], str]]:
     """
 
     def probe(seen: Seen) -> str:
-        return probes[seen.value if seen.case.name == NO_FAULT and seen.value in probes else seen.case.name]
+        return translated(probes[seen.value if seen.case.name == NO_FAULT and seen.value in probes else seen.case.name])
+
+    def which(seen: Seen) -> str:
+        return t("no fault") if seen.case.name == NO_FAULT else t("the fault “{name}”", name=seen.case.name)
 
     return {
-        "which": lambda seen: "no fault" if seen.case.name == NO_FAULT else f"the fault “{seen.case.name}”",
+        "which": which,
         "said": lambda seen: str(seen.value)[:60],
         "probe": probe,
     }

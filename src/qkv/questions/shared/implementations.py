@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from qkv.questions.engine import Case, Draw, Hidden, Misconception, Seen, behind, call, mistake
+from qkv.words import translated
 
 Test = Callable[[Any], Any]
 
@@ -97,4 +98,4 @@ def mistakes_of_tests(implementations: Sequence[Implementation]) -> tuple[Miscon
 
 def implementation_name(seen: Seen) -> str:
     """Return the name of the implementation that a test misjudges."""
-    return seen.case.name
+    return translated(seen.case.name)

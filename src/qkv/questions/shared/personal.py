@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
+from qkv.words import sentences, t
 
 Numbers = Mapping[str, float]
 Formula = Callable[[Numbers], float]
@@ -58,26 +59,28 @@ class Personal:
         """Return the name of the formula that gives the result.
 
         Raises:
-            ValueError: none does, or the result is no name with a number; the message tells the reader's numbers.
+            ValueError: none does, or the result is no name with a number. The message has the numbers of a name.
         """
         if not (isinstance(result, (tuple, list)) and len(result) == 2 and isinstance(result[0], str)):
-            raise ValueError("Two things were asked for: your name, as a text, and your result. What came back?")
+            raise ValueError(t("Two things were asked for: your name, as a text, and your result. What came back?"))
         who, value = result
         if not 1 <= len(who.strip()) <= MAX_NAME:
-            raise ValueError(f"Your name is empty, or has more than {MAX_NAME} characters. Your numbers come from it.")
+            text = t("Your name is empty, or has more than {n} characters. Your numbers come from it.", n=MAX_NAME)
+            raise ValueError(text)
         numbers = self.numbers_of(who)
         if type(value) in (int, float):
             for name, formula in self.formulas.items():
                 wanted = formula(numbers)
                 if abs(value - wanted) <= NEAR * abs(wanted):
                     return name
-        raise ValueError(f"{self.told(who)} Your result is not right for them. Return it without rounding.")
+        wrong = t("Your result is not right for them. Return it without rounding.")
+        raise ValueError(sentences(self.told(who), wrong))
 
     def told(self, who: str) -> str:
         """Return the numbers of a reader in a sentence; empty if they have no name."""
         if not 1 <= len(who.strip()) <= MAX_NAME:
             return ""
-        return f"The numbers for “{who.strip()}”: {self.said(self.numbers_of(who))}."
+        return t("The numbers for “{who}”: {numbers}.", who=who.strip(), numbers=self.said(self.numbers_of(who)))
 
     def as_question(self, reference: Callable[[], tuple[str, float]], result: str) -> Question:
         """Return the question, whose reference returns a name and a result."""

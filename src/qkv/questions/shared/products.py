@@ -9,6 +9,7 @@ from torch import Tensor
 
 from qkv.questions.engine import Case, Draw, Seen, by_knob, call
 from qkv.questions.shared.scales import NON_SQUARES, SQUARE
+from qkv.words import t
 
 Product = Callable[[Tensor, Tensor], Tensor]  # (q, k) -> scores
 
@@ -59,4 +60,4 @@ ALREADY_WEIGHTS = by_knob("after")(
 def right_for(seen: Seen) -> str:
     """Return the inputs, in words, for which an answer is right although it counts axes from the front."""
     batch = bool(seen.case.script[-1].args[0].ndim > 2)
-    return "one sequence, but not for a batch" if batch else "a batch, but not for one sequence"
+    return t("one sequence, but not for a batch") if batch else t("a batch, but not for one sequence")

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from qkv.questions.engine import Draw
 from qkv.softmax import masked_softmax
+from qkv.words import t
 
 ENOUGH = 0.9  # the weight that a head has to give to the token that it looks at
 SOME = 0.2  # a weight that shows in a wrong answer, for telling wrong ideas apart
@@ -48,20 +49,41 @@ def check_matrices(result: Any, names: Sequence[str], d: int) -> tuple[Tensor, .
     Raises:
         ValueError: they are not as many matrices as asked for, of d rows, or their columns do not fit.
     """
-    wanted = f"{', '.join(names)}, each with {d} rows, one for each feature of x"
+    values = {"names": t(", ").join(names), "d": d}
     if not isinstance(result, (tuple, list)) or len(result) != len(names):
-        raise ValueError(f"The matrices {wanted}, were asked for, as a tuple. What does your function return?")
+        raise ValueError(
+            t(
+                "The matrices {names}, each with {d} rows, one for each feature of x, were asked for, as a tuple. "
+                "What does your function return?",
+                **values,
+            )
+        )
     for name, matrix in zip(names, result, strict=True):
         if not isinstance(matrix, Tensor) or matrix.ndim != 2 or not matrix.is_floating_point():
-            raise ValueError(f"Your {name} is not a matrix of floating-point numbers. The matrices {wanted}.")
+            raise ValueError(
+                t(
+                    "Your {name} is not a matrix of floating-point numbers. The matrices {names}, each with {d} rows, "
+                    "one for each feature of x.",
+                    name=name,
+                    **values,
+                )
+            )
         if matrix.shape[0] != d or not 1 <= matrix.shape[1] <= MAX_FEATURES:
             raise ValueError(
-                f"Your {name} has shape {tuple(matrix.shape)}. x has {d} features: x @ {name} is computed."
+                t(
+                    "Your {name} has shape {shape}. x has {d} features: x @ {name} is computed.",
+                    name=name,
+                    shape=tuple(matrix.shape),
+                    d=d,
+                )
             )
     matrices = tuple(matrix.detach().float() for matrix in result)
     for i, name in enumerate(names):
         if name.startswith("w_q") and matrices[i].shape != matrices[i + 1].shape:
-            raise ValueError(f"Your {name} and {names[i + 1]} differ in shape. What does a score multiply?")
+            other = names[i + 1]
+            raise ValueError(
+                t("Your {name} and {other} differ in shape. What does a score multiply?", name=name, other=other)
+            )
     return matrices
 
 
@@ -87,12 +109,19 @@ def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
     text, i = wrong.nonzero()[0].tolist()
     target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
     # A message counts tokens as the questions do, from 0.
-    given = f"Of one text, token {i} should look at token {target}, with a weight of {ENOUGH} or more"
+    values = {"i": i, "target": target, "enough": ENOUGH, "largest": f"{seen[text, i, most]:.2f}"}
     if most == target:
-        return f"{given}. It does, but the weight is only {seen[text, i, most]:.2f}. What makes a softmax sharper?"
-    return (
-        f"{given}; it gives it {seen[text, i, target]:.2f}. Most, {seen[text, i, most]:.2f}, goes to token {most}. "
-        "Which score is too large, or too small?"
+        return t(
+            "Of one text, token {i} should look at token {target}, with a weight of {enough} or more. "
+            "It does, but the weight is only {largest}. What makes a softmax sharper?",
+            **values,
+        )
+    return t(
+        "Of one text, token {i} should look at token {target}, with a weight of {enough} or more; it gives it {given}. "
+        "Most, {largest}, goes to token {most}. Which score is too large, or too small?",
+        given=f"{seen[text, i, target]:.2f}",
+        most=most,
+        **values,
     )
 
 

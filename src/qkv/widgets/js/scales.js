@@ -24,7 +24,7 @@ export const logarithmic = ([low, high], to) => {
 /** Return 1, 2 or 5 times a power of ten, so that about `count` steps of that size fill the span.
  * @param {Pair} span
  * @param {number} count */
-function roundStep([low, high], count) {
+export function roundStep([low, high], count) {
   const wanted = (high - low) / count;
   const power = 10 ** Math.floor(Math.log10(wanted));
   // The limits between neighbours are their geometric means: √2, √10 and √50.

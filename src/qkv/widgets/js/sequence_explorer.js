@@ -41,8 +41,8 @@ const SENTENCES = [
   { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
-const FEATURES = ["alive", "action", "place", "small talk"];
-/** Made-up numbers: how much each token is something alive, an action, a place, and small talk.
+const FEATURES = ["alive", "action", "place", "connecting"];
+/** Made-up numbers: how much each token is something alive, an action, a place, and a small connecting word.
  * @type {Record<string, number[]>} */
 const EMBEDDING = {
   I: [0.9, 0, 0, 0.1],

@@ -1,0 +1,129 @@
+"""Messages have whole sentences with a translation, and a language changes nothing but what is shown."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import qkv
+from qkv.checking import examine
+from qkv.questions import chapters, find, questions_of
+from qkv.words import DICTIONARIES, ENGLISH, joined, known, sentences, speak, t
+from tests.questions.test_twins import drawn_once, verdict_in
+from tools.translations import messages
+
+PACKAGE = Path(qkv.__file__).parent
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+# What stays in Latin letters on a Chinese card: names in code, types, examples, and what torch says.
+NAMES = re.compile(
+    r"`[^`]*`|「[^」]*」|\b(\w+Error|float32|weights|out|softmax|torch|it|cat|n_[qk]|d_[kv]|[qkvQKVABdx])\b|√"
+)
+
+
+@pytest.fixture
+def chinese() -> Iterator[None]:
+    speak("zh_TW")
+    yield
+    speak(ENGLISH)
+
+
+def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls of a function of `qkv.words` in the package, each with the file."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "qkv.words import" in text:
+            tree = ast.parse(text)
+            found = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == name)
+            yield from ((path.name, call) for call in found)
+
+
+@pytest.mark.parametrize("name", ["t", "mark"])
+def test_every_text_stands_in_its_call(name: str) -> None:
+    found = list(calls(name))
+    assert len(found) > 20
+    for file, call in found:
+        text = call.args[0]
+        assert isinstance(text, ast.Constant), f"{file}, line {call.lineno}: {ast.unparse(call)}"
+        assert isinstance(text.value, str)
+        given = {keyword.arg for keyword in call.keywords}
+        if name == "t" and None not in given:  # None: `**values`
+            assert set(PLACEHOLDER.findall(text.value)) == given, f"{file}, line {call.lineno}: {ast.unparse(call)}"
+
+
+@pytest.mark.parametrize("path", sorted(DICTIONARIES.glob("*.json")), ids=lambda path: path.stem)
+def test_a_translation_has_no_placeholder_that_the_text_does_not_have(path: Path) -> None:
+    words = json.loads(path.read_text(encoding="utf-8"))
+    assert words
+    for text, said in words.items():
+        assert set(PLACEHOLDER.findall(said)) <= set(PLACEHOLDER.findall(text)), said
+
+
+def test_the_name_of_every_case_can_be_translated() -> None:
+    texts = {unit.text for units in messages.rooms().values() for unit in units}
+    for chapter in chapters():
+        for question in questions_of(chapter).values():
+            for name in {case.name for case in drawn_once(question)} - {""}:
+                if question.id not in ("5.8", "8.5"):  # there, the names are what an answer returns
+                    assert name in texts or messages.SYMBOLS.fullmatch(name), f"{question.id}: {name}"
+
+
+def test_an_unknown_language_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match="does not speak 'tlh'; it speaks en, zh_CN, zh_TW"):
+        qkv.speak("tlh")
+    assert t("not yet") == "not yet"
+
+
+def test_a_text_without_a_translation_stays_english(chinese: None) -> None:
+    assert t("nobody has translated {n} of these", n=3) == "nobody has translated 3 of these"
+
+
+def test_lists_and_sentences_are_joined_as_a_language_joins_them(chinese: None) -> None:
+    assert joined(["a", "b", "c"]) == "a、b 與 c"
+    assert joined(["a"]) == "a"
+    assert sentences("甲。", "", "乙。") == "甲。乙。"
+    speak(ENGLISH)
+    assert joined(["a", "b", "c"]) == "a, b and c"
+    assert sentences("One.", "", "Two.") == "One. Two."
+
+
+def not_chinese(text: str) -> list[str]:
+    """Return the English words of a text, beside the names of code and examples."""
+    return re.findall(r"[A-Za-z]{2,}", NAMES.sub(" ", text))
+
+
+@pytest.mark.parametrize("answer", [None, lambda q, k, v: q, lambda q, k, v: (q, q.shape[0])])
+def test_a_card_in_chinese_has_no_english_word(chinese: None, answer: object) -> None:
+    card = examine("3.3", answer, in_model=False).card
+    assert re.search("[一-鿿]", card.text())
+    assert not_chinese(card.text()) == []
+    assert not_chinese(re.sub(r"<style>.*?</style>|<[^>]*>", " ", card.html(), flags=re.DOTALL)) == []
+
+
+def test_the_language_changes_no_verdict() -> None:
+    question = find("3.3")
+    cases, ideas = drawn_once(question), question.misconceptions[::5]
+    english = [verdict_in(question, question.twin(idea), cases) for idea in ideas]
+    speak("zh_TW")
+    try:
+        said = [verdict_in(question, question.twin(idea), cases) for idea in ideas]
+    finally:
+        speak(ENGLISH)
+    assert [(one.status, one.misconception) for one in said] == [(one.status, one.misconception) for one in english]
+    for one, other in zip(said, english, strict=True):
+        assert one.message != other.message
+        assert not_chinese(one.message) == []
+
+
+def test_a_new_process_speaks_the_language_of_its_environment() -> None:
+    command = [sys.executable, "-c", "from qkv.words import t; print(ascii(t('not yet')))"]
+    done = subprocess.run(command, env={**os.environ, "QKV_LANGUAGE": "zh_TW"}, capture_output=True, text=True)
+    assert done.stdout.strip() == ascii("還沒答對")
+    assert known() == ["en", "zh_CN", "zh_TW"]
