@@ -41,7 +41,7 @@ class Categorical:
         if self._validates:
             self._check_parameter(getattr(self, self._parameter).detach())
 
-    def _check_parameter(self, given: Tensor) -> None:
+    def _check_parameter(self, given: Any) -> None:
         """Raise a ValueError unless the probabilities are positive and sum to 1, or the logits are numbers."""
         if self._parameter == "probs":
             valid = bool((given >= 0).all()) and bool(((given.sum(-1) - 1).abs() < 1e-6).all())
@@ -63,7 +63,7 @@ class Categorical:
         drawn = multinomial(self.probs.detach().reshape(-1, self.probs.shape[-1]), count, True)
         return drawn.T.reshape((*sample_shape, *self.batch_shape))
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Any) -> Tensor:
         """Return the logarithms of the probabilities of these indices.
 
         Raises:
