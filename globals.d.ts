@@ -28,6 +28,7 @@ declare module "*?text" {
 declare var qkvWeights: Record<string, any>;
 
 /** The index of the site's search (search-index.js): each page with its places. */
+declare var qkvVariants: string | undefined;
 declare var qkvTerms: Record<string, [name: string, sentence: string]> | undefined;
 declare var qkvIndex: { page: string; title: string; places: [anchor: string, heading: string, text: string][] }[];
 

@@ -12,6 +12,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from qkv.questions import find
+from tools.translations.skin import t
 
 SIGN = "qkv-cell-"  # prefix of the CSS class that names a cell's kind
 STORAGE_KEY = "qkv-answers"  # in localStorage
@@ -26,21 +27,13 @@ function qkvRestore() {{
   area.rows = Math.max(2, area.value.split("\\n").length);
 }}
 </script>"""
-OFFER = (
-    "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and runs "
-    "the course’s own check there. What you write stays in this browser. <strong>Run</strong> works as in a notebook: "
-    "names stay until you press <strong>Restart</strong>, and the imports and answers above run first."
-)
-
-
 # In a cell of parts, each part begins with a line such as "# 5.1: …": the question whose answer it is.
 BROUGHT = re.compile(r"^# (\d+\.\d+): ", re.MULTILINE)
 BRING = (
-    '<p class="qkv-do"><button type="button" class="qkv-run" data-do="bring">Bring my answers</button> '
+    '<p class="qkv-do"><button type="button" class="qkv-run" data-do="bring">{}</button> '
     '<span class="qkv-said" role="status"></span></p>'
 )
 LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
-PRINTED = '<pre class="qkv-printed" tabindex="0" aria-label="What it printed" hidden></pre>'
 PAD = """import torch
 from qkv.attention import attention
 
@@ -49,13 +42,6 @@ out, weights = attention(q, k, v)
 print(weights.sum(dim=-1))
 out
 """
-
-
-OFFER_TO_TRY = (
-    "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser. "
-    "Names stay from one Run to the next, until you press <strong>Restart</strong>."
-)
-RESTART = '<button type="button" class="qkv-run" data-do="restart" hidden>Restart</button>'
 
 
 class Cell(NamedTuple):
@@ -101,7 +87,22 @@ def html_of(cell: Cell) -> str:
 
 def offer(_: Cell) -> str:
     """Return a paragraph that says what the reader can do here. If Python cannot run, `page.js` replaces its text."""
-    return f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER}</p>'
+    words = t(
+        "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and "
+        "runs the course’s own check there. What you write stays in this browser. <strong>Run</strong> works as in a "
+        "notebook: names stay until you press <strong>Restart</strong>, and the imports and answers above run first."
+    )
+    return f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{words}</p>'
+
+
+def restart() -> str:
+    """Return the button that starts Python again, hidden until something has run."""
+    return f'<button type="button" class="qkv-run" data-do="restart" hidden>{t("Restart")}</button>'
+
+
+def printed() -> str:
+    """Return the element for what a cell prints."""
+    return f'<pre class="qkv-printed" tabindex="0" aria-label="{t("What it printed")}" hidden></pre>'
 
 
 def answer(cell: Cell) -> str:
@@ -109,15 +110,17 @@ def answer(cell: Cell) -> str:
     brought = BROUGHT.findall(cell.source)
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
     name = f' data-name="{named[1]}"' if named else ""
-    label = f"Your parts {', '.join(brought)}" if brought else f"Your answer to question {cell.question}"
+    parts = ", ".join(brought)
+    label = t("Your parts {parts}", parts=parts) if brought else t("Your answer to question {n}", n=cell.question)
     area = editor(cell.question, label, cell.source, name)
-    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{BRING if brought else ""}</div>'
+    bring = BRING.format(t("Bring my answers")) if brought else ""
+    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{bring}</div>'
 
 
 def attempt(cell: Cell) -> str:
     """Return the editor, buttons and output element of a cell in which the reader tries an answer."""
-    area = editor(f"try {cell.question}", f"Code to try question {cell.question}", cell.source)
-    return f'<div class="qkv-live">{area}{buttons("Run")}{PRINTED}</div>'
+    area = editor(f"try {cell.question}", t("Code to try question {n}", n=cell.question), cell.source)
+    return f'<div class="qkv-live">{area}{buttons("run")}{printed()}</div>'
 
 
 def editor(key: str, label: str, source: str, more: str = "") -> str:
@@ -130,34 +133,44 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
     )
 
 
-def buttons(word: str, more: str = "") -> str:
-    """Return the button that runs a cell, the Stop button, and an element for status messages."""
-    run = f'<button type="button" class="qkv-run" data-do="{word.lower()}">{word}</button>'
-    stop = '<button type="button" class="qkv-run" data-do="stop" disabled>Stop</button>'
-    restart = f" {RESTART}" if word == "Run" else ""
-    return f'<p class="qkv-do">{run} {stop}{restart} <span class="qkv-said" role="status"></span>{more}</p>'
+def buttons(do: str, more: str = "") -> str:
+    """Return the button that runs or checks a cell, the Stop button, and an element for status messages."""
+    word = t("Run") if do == "run" else t("Check")
+    run = f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>'
+    stop = f'<button type="button" class="qkv-run" data-do="stop" disabled>{t("Stop")}</button>'
+    again = f" {restart()}" if do == "run" else ""
+    return f'<p class="qkv-do">{run} {stop}{again} <span class="qkv-said" role="status"></span>{more}</p>'
 
 
 def runnable(name: str) -> str:
     """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output."""
-    run = '<button type="button" class="qkv-run" data-do="runCell">Run</button>'
-    edit = '<button type="button" class="qkv-run" data-do="edit">Edit</button>'
-    stop = '<button type="button" class="qkv-run" data-do="stop" disabled hidden>Stop</button>'
-    reset = '<button type="button" class="qkv-run" data-do="reset" hidden>Reset</button>'
+    run = f'<button type="button" class="qkv-run" data-do="runCell">{t("Run")}</button>'
+    edit = f'<button type="button" class="qkv-run" data-do="edit">{t("Edit")}</button>'
+    stop = f'<button type="button" class="qkv-run" data-do="stop" disabled hidden>{t("Stop")}</button>'
+    reset = f'<button type="button" class="qkv-run" data-do="reset" hidden>{t("Reset")}</button>'
     said = '<span class="qkv-said" role="status"></span>'
-    parts = f'<p class="qkv-do">{run} {edit} {stop} {reset} {RESTART} {said}</p>{PRINTED}'
+    parts = f'<p class="qkv-do">{run} {edit} {stop} {reset} {restart()} {said}</p>{printed()}'
     return f'<div class="qkv-live qkv-own" data-cell="{name}">{parts}</div>'
 
 
 def not_here(why: str) -> str:
     """Return the note below a chapter's cell that prints, but cannot run on the page."""
-    return f'<p class="qkv-live qkv-own qkv-said">In the notebook only: it {escape(why)}.</p>'
+    _, uses, name = why.partition("uses ")
+    reason = t("uses {name}", name=name) if uses else t(why)
+    words = t("In the notebook only: it {why}.", why=reason)
+    return f'<p class="qkv-live qkv-own qkv-said">{escape(words)}</p>'
 
 
 def scratch() -> str:
     """Return a cell for code of the reader's own, with its offer."""
-    offer = f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{OFFER_TO_TRY}</p>'
-    return f'{offer}<div class="qkv-live {SIGN}pad">{editor("pad", "Your code", PAD)}{buttons("Run")}{PRINTED}</div>'
+    words = t(
+        "<strong>Run</strong> loads Python (about 5 MB, once) into this browser. What you write stays in this browser. "
+        "Names stay from one Run to the next, until you press <strong>Restart</strong>."
+    )
+    offer = f'{RESTORE}<p class="qkv-live qkv-offer" role="status">{words}</p>'
+    return (
+        f'{offer}<div class="qkv-live {SIGN}pad">{editor("pad", t("Your code"), PAD)}{buttons("run")}{printed()}</div>'
+    )
 
 
 def check(cell: Cell) -> str:
@@ -165,12 +178,12 @@ def check(cell: Cell) -> str:
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
     about += " data-models" if find(cell.question).in_model else ""  # the check runs a trained model, too
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
-    return f'<div class="qkv-live qkv-check" {about}>{buttons("Check", LAST_VERDICT)}{card}</div>'
+    return f'<div class="qkv-live qkv-check" {about}>{buttons("check", LAST_VERDICT)}{card}</div>'
 
 
 def points(_: Cell) -> str:
     """Return the element for the points so far, and the buttons that download and clear the answers."""
-    words = {"download": "Download my notebook", "clear": "Clear my answers"}
+    words = {"download": t("Download my notebook"), "clear": t("Clear my answers")}
     tools = " ".join(
         f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>' for do, word in words.items()
     )

@@ -44,8 +44,9 @@ sphinx.build_sphinx = functools.partial(sphinx.build_sphinx, jobs={at_a_time})
 main()
 """
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # this file also runs as a program, and the package `tools` is not installed
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this file is a program, and `tools` is not installed
+from tools.course import LANGUAGES, ROOT, TRANSLATED, files_below, listed_pages  # noqa: E402
+
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 ASSETS = BUILD / "assets"
@@ -65,8 +66,8 @@ SOURCES = (
     "solutions",
     "src",
     "tools",
+    "translations",
 )
-SKIPPED = {"__pycache__", ".ipynb_checkpoints"}
 
 
 class StoppedError(Exception):
@@ -81,15 +82,6 @@ def digest(files: Iterable[Path], *more: str) -> str:
     return total.hexdigest()
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Yield all files below a folder (or the file itself), except in cache folders of Python and Jupyter."""
-    if folder.is_file():
-        yield folder
-    for directory, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in SKIPPED]
-        yield from (Path(directory, name) for name in names)
-
-
 def installed_packages() -> str:
     """Return all installed packages with their versions: any of them may change a page."""
     return " ".join(sorted(f"{d.name}=={d.version}" for d in importlib.metadata.distributions()))
@@ -97,11 +89,19 @@ def installed_packages() -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """The options of a build: the address of publication (empty: not published), and whether two parts are in it."""
+    """The options of a build.
+
+    Attributes:
+        address: where the site is published; empty: it is not
+        solutions: whether it has the pages with solutions
+        page_python: whether code runs on its pages
+        languages: in which languages it is built, besides English
+    """
 
     address: str = ""
     solutions: bool = True
     page_python: bool = True
+    languages: tuple[str, ...] = ()
 
 
 def pages_address(repository: str) -> str:
@@ -158,12 +158,6 @@ def bundle() -> str:
     if done.returncode:
         raise StoppedError(f"the bundler failed:\n{done.stderr or done.stdout}")
     return ""
-
-
-def listed_pages() -> list[str]:
-    """Return the pages that the table of contents lists, in its order."""
-    table = (ROOT / "_toc.yml").read_text(encoding="utf-8")
-    return re.findall(r"^[ -]*(?:file|root): *(\S+) *$", table, re.MULTILINE)
 
 
 def notebooks() -> list[Path]:
@@ -292,35 +286,55 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def write_pages(options: Options) -> str:
-    """Run step 3: let Jupyter Book write the pages, with every warning as an error. Return a remark or "".
+def write_english(options: Options) -> str:
+    """Run step 3: write the English pages. Return a remark or ""."""
+    write_pages(options, ROOT, table_of_contents(options))
+    return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: they need GITHUB_REPOSITORY=OWNER/NAME"
+
+
+def write_language(options: Options, language: str) -> str:
+    """Run a further step: write the pages in a language into their folder of the site. Return an empty report."""
+    from tools import languages
+
+    folder, target = BUILD / "languages" / language, HTML / LANGUAGES[language].folder
+    languages.prepare(language, folder, table_of_contents(options), CACHE)
+    write_pages(options, folder, folder / "_toc.yml")
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(folder / "_build" / "html", target)
+    return ""
+
+
+def write_pages(options: Options, source: Path, toc: Path) -> None:
+    """Let Jupyter Book write the pages of a folder, with every warning as an error.
 
     Raises:
         StoppedError: there was an error or a warning.
     """
     call = CALL.format(blocked=BLOCKED_PACKAGE, at_a_time=(os.cpu_count() or 1) + 1)
-    command = [sys.executable, "-c", call, "build", str(ROOT), "-W", "-n", "--keep-going", "-q"]
-    command += ["--toc", str(table_of_contents(options))]
+    command = [sys.executable, "-c", call, "build", str(source), "-W", "-n", "--keep-going", "-q"]
+    command += ["--toc", str(toc)]
     environment = {
         **os.environ,
         "QKV_ADDRESS": options.address,
+        "QKV_LANGUAGES": " ".join(options.languages),
         "QKV_PAGE_PYTHON": "on" if options.page_python else "off",
     }
     # stderr goes to a file. With a pipe, `run` would wait until every process that Sphinx started has closed it.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as stderr:
-        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=stderr, check=False)
+        done = subprocess.run(
+            command, cwd=source, env=environment, stdout=subprocess.DEVNULL, stderr=stderr, check=False
+        )
         stderr.seek(0)
         problems = re.sub(r"\x1b\[[\d;]*m", "", stderr.read())
     if done.returncode:
         # With the cached pages, the next build would not repeat the warnings.
-        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+        shutil.rmtree(source / "_build" / ".doctrees", ignore_errors=True)
         raise StoppedError(f"jupyter-book build found problems:\n{problems}")
-    return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: they need GITHUB_REPOSITORY=OWNER/NAME"
 
 
-def run_step(number: int, name: str, step: Callable[[], str]) -> None:
+def run_step(number: str, name: str, step: Callable[[], str]) -> None:
     """Run a step, and print its time and its report."""
-    print(f"[{number}/3] {name} …", end="", flush=True)
+    print(f"[{number}] {name} …", end="", flush=True)
     start = time.perf_counter()
     report = step()
     print(f" {time.perf_counter() - start:.1f} s{f'  ({report})' if report else ''}", flush=True)
@@ -337,10 +351,16 @@ def build(options: Options) -> None:
         print(f"nothing changed since the last build ({time.perf_counter() - start:.1f} s)")
         return
     stamp.unlink(missing_ok=True)
-    run_step(1, "widgets", bundle)
+    total = 3 + len(options.languages)
+    run_step(f"1/{total}", "widgets", bundle)
     current = fingerprint(options)  # before the pages are made: a file that changes meanwhile belongs to the next build
-    run_step(2, "notebooks", execute)
-    run_step(3, "pages", functools.partial(write_pages, options))
+    run_step(f"2/{total}", "notebooks", execute)
+    run_step(f"3/{total}", "pages", functools.partial(write_english, options))
+    for number, language in enumerate(options.languages, 4):
+        name = f"pages in {language}"
+        run_step(f"{number}/{total}", name, functools.partial(write_language, options, language))
+    for language in set(TRANSLATED) - set(options.languages):
+        shutil.rmtree(HTML / LANGUAGES[language].folder, ignore_errors=True)
     stamp.write_text(current, encoding="utf-8")
     print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
 
@@ -416,11 +436,16 @@ def main(arguments: list[str] | None = None) -> int:
     for_serve.add_argument("--port", type=int, help="default: the first free port from 8000")
     for command in (for_build, for_serve):
         command.add_argument("--without-solutions", action="store_true", help="leave out the pages with solutions")
+        command.add_argument("--languages", nargs="*", choices=TRANSLATED, default=[], help="also in these languages")
         command.add_argument(
             "--without-page-python", action="store_true", help="leave out running and checking code on the pages"
         )
     chosen = parser.parse_args(arguments)
-    options = Options(solutions=not chosen.without_solutions, page_python=not chosen.without_page_python)
+    options = Options(
+        solutions=not chosen.without_solutions,
+        page_python=not chosen.without_page_python,
+        languages=tuple(chosen.languages),
+    )
     try:
         if chosen.command == "serve":
             serve(chosen.port, options)

@@ -7,6 +7,7 @@
 
 import { hydrate } from "@lit-labs/ssr-client";
 import { Model, withBuffers } from "../../src/qkv/widgets/js/model.js";
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { anchored } from "./anchor.js";
 import { addressWriter, linkTo, Shared, settingsIn } from "./link.js";
 
@@ -44,7 +45,7 @@ function run(widgets) {
       if (!widget) throw new Error(`there is no widget named ${model.get("_name")}`);
       const drawing = el.firstElementChild ? { id: el.closest(".qkv-slot")?.id ?? "", traits, takeOver } : undefined;
       widget.render({ model, el, drawing });
-      if (el.dataset.state === "error" && shared.reset()) refused.push("The link asks for values that clash.");
+      if (el.dataset.state === "error" && shared.reset()) refused.push(t`The link asks for values that clash.`);
       follow(shared, model);
       offerLink(el, shared, refused);
     } catch (error) {
@@ -81,13 +82,13 @@ function offerLink(el, shared, refused) {
   const slot = el.closest(".qkv-slot");
   const place = slot?.querySelector(".qkv-share [role=status]");
   if (!slot || !place) return;
-  if (refused.length) showError(place, `${refused.join(" ")} The widget shows what it can.`);
+  if (refused.length) showError(place, t`${refused.join(" ")} The widget shows what it can.`);
   slot.querySelector(".qkv-share button")?.addEventListener("click", async () => {
     const link = linkTo(shared, slot.id);
     place.classList.remove("qkv-refused");
     try {
       await navigator.clipboard.writeText(link);
-      place.textContent = "Link copied";
+      place.textContent = t`Link copied`;
       setTimeout(() => place.replaceChildren(), SAID);
     } catch {
       showLink(place, link);
@@ -104,7 +105,7 @@ function showLink(place, link) {
   field.readOnly = true;
   field.value = link;
   field.addEventListener("blur", () => place.replaceChildren());
-  label.append("Copy this link:", field);
+  label.append(t`Copy this link:`, field);
   place.replaceChildren(label);
   field.select();
 }
@@ -123,7 +124,7 @@ function showError(place, words) {
 function reportMissing(models) {
   const place = document.querySelector(".qkv-share [role=status]");
   const missing = settingsIn(location.search).find(({ key }) => !models.keys().includes(key));
-  if (place && missing) showError(place, `The link asks for ${missing.key}, which is not on this page.`);
+  if (place && missing) showError(place, t`The link asks for ${missing.key}, which is not on this page.`);
 }
 
 /** Return the element after a script that has the widget's drawing, or a new element if the page has no drawing.
@@ -147,7 +148,7 @@ function fail(el, error) {
   const message = document.createElement("p");
   message.className = "qkv-error";
   message.setAttribute("role", "alert");
-  message.textContent = `This widget cannot be shown: ${error instanceof Error ? error.message : error}`;
+  message.textContent = t`This widget cannot be shown: ${error instanceof Error ? error.message : error}`;
   el.replaceChildren(message);
 }
 

@@ -3,6 +3,7 @@
  * not trusted: only values within the trait's limits are accepted, and the reader is told about all others. */
 
 import { areEqual } from "../../src/qkv/widgets/js/model.js";
+import { t } from "../../src/qkv/widgets/js/words.js";
 
 /** @import { Model } from "../../src/qkv/widgets/js/base.js" */
 /** @typedef {[number | null, number | null]} Ends the least and the largest value, or null */
@@ -82,7 +83,8 @@ export class Shared {
     for (const { key, trait, text } of settingsIn(search)) {
       if (key !== this.#key) continue;
       const value = Object.hasOwn(this.#limits, trait) ? read(text, this.#limits[trait]) : undefined;
-      if (value === undefined) refused.push(`The link asks for ${trait} = ${text.slice(0, 40)}, which it cannot have.`);
+      if (value === undefined)
+        refused.push(t`The link asks for ${trait} = ${text.slice(0, 40)}, which it cannot have.`);
       else this.#model.set(trait, value);
     }
     return refused;

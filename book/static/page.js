@@ -1,5 +1,6 @@
 // The script of every page: it runs once the page is parsed. The page can be read without it.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { anchored } from "./anchor.js";
 import { showTerms } from "./terms.js";
 
@@ -12,14 +13,22 @@ import { showTerms } from "./terms.js";
   // The theme: light, dark, or as the system has it. Widgets and figures read data-theme.
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const buttons = all(".qkv-theme");
+  /** Return the title and the label of the button that changes the colours.
+   * @param {string | undefined} chosen */
+  const coloursOf = (chosen) => {
+    if (chosen === "light") return [t`Colours: light`, t`Colours: light. Change them`];
+    if (chosen === "dark") return [t`Colours: dark`, t`Colours: dark. Change them`];
+    return [t`Colours: as the system`, t`Colours: as the system. Change them`];
+  };
   const applyTheme = () => {
     const chosen = root.dataset.chosen;
     const theme = chosen === "auto" ? (dark.matches ? "dark" : "light") : chosen;
     root.dataset.theme = document.body.dataset.theme = theme;
     for (const button of buttons) {
       button.hidden = false;
-      button.title = `Colours: ${chosen === "auto" ? "as the system" : chosen}`;
-      button.setAttribute("aria-label", `${button.title}. Change them`);
+      const [title, label] = coloursOf(chosen);
+      button.title = title;
+      button.setAttribute("aria-label", label);
     }
   };
   for (const button of buttons) {
@@ -108,10 +117,14 @@ import { showTerms } from "./terms.js";
   }
   addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
+    for (const one of all(".qkv-languages[open]")) if (!one.contains(target)) one.removeAttribute("open");
     if (target.closest("a") || !target.closest(".qkv-open")) closeAll();
   });
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
+    const menu = document.querySelector(".qkv-languages[open]");
+    menu?.removeAttribute("open");
+    menu?.querySelector("summary")?.focus();
     const opener = [...openers].find((one) => one.getAttribute("aria-expanded") === "true");
     closeAll();
     opener?.focus();
@@ -146,21 +159,36 @@ import { showTerms } from "./terms.js";
     new ResizeObserver(markCurrent).observe(document.body); // widgets grow as they start
   }
 
+  // The page in another language opens at the section that the reader has reached, with the same state of its widgets.
+  const languages = all(".qkv-languages");
+  const placeOnPage = () => {
+    const here = sections.findLastIndex((section) => section && section.getBoundingClientRect().top < innerHeight / 3);
+    return here < 0 ? location.hash : links[here].hash;
+  };
+  for (const one of languages) {
+    one.addEventListener("click", (event) => {
+      const link = /** @type {Element} */ (event.target).closest("a");
+      if (!link) return;
+      link.search = location.search;
+      link.hash = placeOnPage();
+    });
+  }
+
   // Each block of code has a button that copies it.
   for (const code of all(".cell_input .highlight, div[class*='highlight-python'] > .highlight")) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "qkv-copy";
-    button.textContent = "Copy";
+    button.textContent = t`Copy`;
     button.addEventListener("click", async () => {
       try {
         await navigator.clipboard.writeText(code.querySelector("pre")?.textContent ?? "");
-        button.textContent = "Copied";
+        button.textContent = t`Copied`;
       } catch {
-        button.textContent = "Not allowed";
+        button.textContent = t`Not allowed`;
       }
       setTimeout(() => {
-        button.textContent = "Copy";
+        button.textContent = t`Copy`;
       }, 1500);
     });
     code.append(button);

@@ -1,6 +1,7 @@
 // Predictions: the answer to one is covered until the reader commits to a guess. The guesses are kept in this browser
 // alone. The map of the course shows how often the reader was right when sure, and when not sure.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { anchored } from "./anchor.js";
 
 (() => {
@@ -74,14 +75,15 @@ import { anchored } from "./anchor.js";
   const record = document.querySelector(".qkv-prediction-record");
   if (record) {
     const all = Object.values(load());
-    /** @param {boolean} sure
-     * @param {string} when */
-    const say = (sure, when) => {
+    /** Return how many guesses of one kind were right, and how many there are.
+     * @param {boolean} sure */
+    const counts = (sure) => {
       const guesses = all.filter(({ isSure }) => isSure === sure);
-      return `${guesses.filter(({ isRight }) => isRight).length} of the ${guesses.length} that you ${when}`;
+      return [guesses.filter(({ isRight }) => isRight).length, guesses.length];
     };
+    const [[sureRight, sure], [unsureRight, unsure]] = [counts(true), counts(false)];
     record.textContent = all.length
-      ? `Predictions that were right: ${say(true, "were sure of")}, ${say(false, "were not sure of")}.`
+      ? t`Predictions that were right: ${sureRight} of the ${sure} that you were sure of, ${unsureRight} of the ${unsure} that you were not sure of.`
       : "";
   }
 })();

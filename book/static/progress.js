@@ -1,6 +1,8 @@
 // The pages that the reader has visited and read, kept in this browser alone: one entry of localStorage, sent nowhere.
 // The map of the course exports, imports and clears it, together with what other scripts keep: guesses and answers.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
+
 (() => {
   /** @typedef {{ visited?: string, read?: string }} Days such as { visited: "2030-01-31" } */
   /** @typedef {Record<string, Days>} Pages */
@@ -50,7 +52,8 @@
    * @returns {Pages} */
   function pagesOf(text) {
     const { format, version, pages } = JSON.parse(text);
-    if (format !== FORMAT.format || version !== FORMAT.version) throw new Error("it is not a file of this course");
+    if (format !== FORMAT.format || version !== FORMAT.version)
+      throw new Error(t`The file cannot be read: it is not a file of this course.`);
     /** @param {[string, any]} entry */
     const isDay = ([what, day]) => ["visited", "read"].includes(what) && DAY.test(day);
     return Object.fromEntries(
@@ -198,15 +201,16 @@
       const { visited, read } = pages[page] ?? {};
       const { points, right } = standing(page);
       const questions = boxes.find((box) => box.dataset.progress === page)?.dataset.questions;
-      const day = read ? `, ${read}` : visited ? `, opened ${visited}` : "";
-      place.textContent = points ? `${day}, ${points} points, ${right} of ${questions} answers right` : day;
+      const day = read ? t`, ${read}` : visited ? t`, opened ${visited}` : "";
+      place.textContent = points ? day + t`, ${points} points, ${right} of ${questions} answers right` : day;
     }
     /** @param {string} kind */
     const countOf = (kind) => {
       const ofKind = boxes.filter((box) => box.dataset.progress?.startsWith(kind));
-      return `${ofKind.filter((box) => box.checked).length} of ${ofKind.length}`;
+      return [ofKind.filter((box) => box.checked).length, ofKind.length];
     };
-    say(`You have read ${countOf("chapters")} chapters and done ${countOf("exercises")} sets of exercises.`);
+    const [[read, chapters], [done, sets]] = [countOf("chapters"), countOf("exercises")];
+    say(t`You have read ${read} of ${chapters} chapters and done ${done} of ${sets} sets of exercises.`);
   }
 
   /** @param {string} words */
@@ -244,11 +248,13 @@
         const taken = other === ANSWERS ? textsOf(entries) : entries;
         saveOther(other, { ...taken, ...loadOther(other) });
       }
-      if (!save(pages)) throw new Error("this browser stores nothing");
+      if (!save(pages)) throw new Error(t`The file cannot be read: this browser stores nothing.`);
       show();
       tickAll();
     } catch (problem) {
-      say(`The file cannot be read: ${/** @type {Error} */ (problem).message}.`);
+      const isOurs = problem instanceof Error && problem.constructor === Error; // and not that of a parser
+      const { message } = /** @type {Error} */ (problem);
+      say(isOurs ? message : t`The file cannot be read: ${message}.`);
     }
   }
 
@@ -259,10 +265,10 @@
     save({});
     for (const other of OTHERS) saveOther(other, {});
     show();
-    say("Cleared. Nothing is kept.");
+    say(t`Cleared. Nothing is kept.`);
     const undo = /** @type {HTMLElement} */ (button.cloneNode());
     delete undo.dataset.do;
-    undo.textContent = "Undo";
+    undo.textContent = t`Undo`;
     undo.addEventListener("click", () => {
       save(before);
       OTHERS.forEach((other, i) => {
@@ -292,7 +298,7 @@
     map.addEventListener("change", ({ target }) => {
       const { dataset, checked } = /** @type {HTMLInputElement} */ (target);
       if (!dataset.progress) return;
-      if (!note(dataset.progress, "read", checked && today())) say("This browser stores nothing.");
+      if (!note(dataset.progress, "read", checked && today())) say(t`This browser stores nothing.`);
     });
   }
 

@@ -1,10 +1,13 @@
 // The search page lists the places (sections, terms, works) that contain every word of the query, the best one first.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
+
 (() => {
   const LIMIT = 40;
   const AROUND = 90; // letters shown on each side of a match
   const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ";
   const LETTERS = "0123456789aehijklmnoprstuvx";
+  const PAIR = /^[\u3400-\u9fff]{3,}$/; // Chinese words without a space between them
   const PAGE = 60; // points for a word in the heading of a place and in its page's title
   const HEADING = 30; // points for a word in the heading alone
 
@@ -15,10 +18,16 @@
    * @param {string} text */
   const fold = (text) => text.toLowerCase().replaceAll("ᵀ", "t");
 
+  /** The index's form of each character that a reader may type in the other Chinese script: 隨 for 随.
+   * @type {Map<string, string>} */
+  const variants = new Map(
+    [...(window.qkvVariants ?? "").matchAll(/(.)(.)/gu)].map(([, typed, kept]) => [typed, kept]),
+  );
+
   /** Return a query as the index spells it: d_k for dₖ, √d_k for sqrt(d_k), QKᵀ for QK^T and QK⊤.
    * @param {string} query */
   const canonical = (query) =>
-    fold(query)
+    fold([...query].map((sign) => variants.get(sign) ?? sign).join(""))
       .replace(/[₀-₉ₐ-ₜᵢᵣᵤᵥⱼ]/g, (sign) => `_${LETTERS[SUBSCRIPTS.indexOf(sign)] ?? ""}`)
       .replace(/\\?(?:sqrt|√)\s*[({]([^)}]*)[)}]/g, "√$1")
       .replace(/\s*\^\s*\{?\\?(?:top|t)\}?|⊤/g, "t")
@@ -63,6 +72,20 @@
     return points;
   }
 
+  /** Return the pairs of neighbouring characters of Chinese words. Chinese has no spaces, so a question is one word, which
+   * no place contains; the places with most of its pairs answer it.
+   * @param {string[]} words */
+  const pairs = (words) =>
+    words.flatMap((word) => (PAIR.test(word) ? [...word.slice(1)].map((sign, i) => word[i] + sign) : [word]));
+
+  /** Return the points of a place that has most of these words, 0 for other places.
+   * @param {Place} place
+   * @param {string[]} words */
+  function scoreOfMost(place, words) {
+    const points = words.map((word) => score(place, [word], word)).filter(Boolean);
+    return points.length * 2 > words.length ? points.reduce((sum, each) => sum + each, 0) : 0;
+  }
+
   /** Return a paragraph with the text around the first match, in which every match is marked.
    * @param {Place} place
    * @param {string[]} words */
@@ -70,9 +93,10 @@
     const hits = words.flatMap((word) => [...found(folded.text, word)].map((at) => [at, at + word.length]));
     hits.sort(([a], [b]) => a - b);
     const near = Math.max(0, (hits[0]?.[0] ?? 0) - AROUND);
-    const from = near && text.indexOf(" ", near) + 1; // the beginning of a word
-    const end = text.indexOf(" ", from + 2 * AROUND); // the end of a word
-    const to = end < 0 ? text.length : end;
+    const ends = (/** @type {number} */ at) => text.slice(at).search(/[\s，。；：？！、]/);
+    const from = near && near + ends(near) + 1; // the beginning of a word, or in Chinese of a clause
+    const end = ends(from + 2 * AROUND); // the end of one
+    const to = end < 0 ? text.length : from + 2 * AROUND + end;
     const line = document.createElement("p");
     let done = from;
     if (from > 0) line.append("…");
@@ -120,21 +144,25 @@
   const status = element("search-status");
   const results = element("search-results");
 
+  /** Say in how many places the words are.
+   * @param {number} count */
+  function foundIn(count) {
+    if (count === 0) return t`Not found in the course.`;
+    if (count === 1) return t`Found in 1 place.`;
+    return count > LIMIT ? t`Found in ${count} places, the best ${LIMIT} below.` : t`Found in ${count} places.`;
+  }
+
   function search() {
     const whole = canonical(box.value).trim();
     const words = [...new Set(whole.split(/\s+/).filter(Boolean).map(stem))];
-    const ranked = words.length
-      ? places.map((place) => ({ place, points: score(place, words, whole) })).filter(({ points }) => points)
-      : [];
+    const rank = (/** @type {(place: Place) => number} */ points) =>
+      places.map((place) => ({ place, points: points(place) })).filter((each) => each.points);
+    const exact = words.length ? rank((place) => score(place, words, whole)) : [];
+    const some = pairs(words);
+    const ranked = exact.length || some.length === words.length ? exact : rank((place) => scoreOfMost(place, some));
     ranked.sort((a, b) => b.points - a.points);
-    results.replaceChildren(...ranked.slice(0, LIMIT).map(({ place }) => shown(place, words)));
-    const count = ranked.length === 1 ? "1 place" : `${ranked.length} places`;
-    const first = ranked.length > LIMIT ? `, the best ${LIMIT} below` : "";
-    status.textContent = words.length
-      ? ranked.length
-        ? `Found in ${count}${first}.`
-        : "Not found in the course."
-      : "";
+    results.replaceChildren(...ranked.slice(0, LIMIT).map(({ place }) => shown(place, exact.length ? words : some)));
+    status.textContent = words.length ? foundIn(ranked.length) : "";
   }
 
   box.addEventListener("input", search);

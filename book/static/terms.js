@@ -2,6 +2,8 @@
 // terms are in one script of the site (terms.js, written by book/ext/qkv_site/terms.py), which is loaded at the first
 // such event. Without scripts, or when it cannot be loaded, the link leads to the glossary as any link does.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
+
 const TERM = "a[href*='glossary.html#']";
 const PAUSE = 200; // ms that a mouse rests on a link before its term is shown, and has to reach the note after it left
 const GAP = 6; // px between the word and the note
@@ -77,7 +79,7 @@ async function show(link) {
   text.innerHTML = term[1]; // the site's own glossary
   const more = document.createElement("a");
   more.href = link.href;
-  more.textContent = "more";
+  more.textContent = t`more`;
   more.tabIndex = -1; // Enter on the word itself follows the same link
   note.replaceChildren(name, " ", text, " ", more);
   document.body.append(note);

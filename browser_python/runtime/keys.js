@@ -1,21 +1,23 @@
 // The row of keys over a phone's keyboard, which has the signs of code only on its second and third pages. Beside them
 // is the button that checks the answer or runs the cell that is being written: its own is behind the keyboard.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
+
 /** Where code is written with a finger, or in a narrow window. page.css has the same condition. */
 export const PHONE = "(pointer: coarse), (width < 46em)";
 
 const KEYS = {
-  "(": "opening parenthesis",
-  ")": "closing parenthesis",
-  "[": "opening bracket",
-  "]": "closing bracket",
-  _: "underscore",
-  ".": "full stop",
-  ":": "colon",
-  "=": "equals sign",
-  ",": "comma",
-  "↹": "indent",
-  "↶": "undo",
+  "(": t`opening parenthesis`,
+  ")": t`closing parenthesis`,
+  "[": t`opening bracket`,
+  "]": t`closing bracket`,
+  _: t`underscore`,
+  ".": t`full stop`,
+  ":": t`colon`,
+  "=": t`equals sign`,
+  ",": t`comma`,
+  "↹": t`indent`,
+  "↶": t`undo`,
 };
 
 /** Show the row of keys while an editor has the focus. `press` gets the key that was pressed; `button` returns the button
@@ -24,7 +26,7 @@ const KEYS = {
 export function showKeys({ press, button }) {
   const row = Object.assign(document.createElement("div"), { className: "qkv-signs", hidden: true });
   row.setAttribute("role", "toolbar");
-  row.setAttribute("aria-label", "Signs of code");
+  row.setAttribute("aria-label", t`Signs of code`);
   const keys = Object.entries(KEYS).map(([key, name]) => keyOf(key, name, () => press(key)));
   const submit = keyOf("", "", () => {
     const own = button();

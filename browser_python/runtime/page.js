@@ -1,6 +1,7 @@
 // Python on the page, in a worker: the reader answers and checks exercises, and runs and edits cells of chapters.
 // `browser_python/controls.py` writes the HTML, and this script makes it work. Answers are kept in this browser alone.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { cardOf } from "./cards.js";
 import { editorOf, textOf } from "./files.js";
 import { load, note, onOtherTab, save } from "./kept.js";
@@ -27,9 +28,9 @@ const one = (/** @type {string} */ selector, from = /** @type {ParentNode} */ (d
 const placeOf = (element) => /** @type {HTMLElement} */ (element.closest(".qkv-live"));
 const HERE = all("[data-page]")[0]?.dataset.page ?? "";
 const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
-const LOOKING = "Still comparing it with known mistakes …";
-const GONE = "What the cells had made is gone: the next Run begins with the cells above it.";
-const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
+const LOOKING = t`Still comparing it with known mistakes …`;
+const SECONDS = { check: 90, run: 60 }; // limits by the clock: a busy machine may take four times as long as an idle one.
+// Python itself stops most answers after 80; a cell of a chapter takes at most 15 on an idle machine
 
 /** @type {HTMLElement[]} */
 let places = []; // the elements that show what Python does, beside the buttons that wait for it
@@ -113,7 +114,7 @@ function keepText(key, text) {
   const checked = kept?.checked?.source === text ? kept.checked : undefined;
   const { status, points } = checked ?? /** @type {import("./kept.js").Verdict} */ ({});
   if (!note(key, { source, status, points, imported: undefined }))
-    showNotice("This browser does not keep your answers: download your notebook before you leave the page.");
+    showNotice(t`This browser does not keep your answers: download your notebook before you leave the page.`);
   markOld(key, status === undefined);
   showImported();
   showPoints();
@@ -143,7 +144,7 @@ function showImported() {
     const place = placeOf(area);
     const shown = place.querySelector(".qkv-imported");
     if (!keys.includes(key)) shown?.remove();
-    else if (!shown) place.append(line("qkv-said qkv-imported", "This text came from an imported file."));
+    else if (!shown) place.append(line("qkv-said qkv-imported", t`This text came from an imported file.`));
   }
   if (!keys.length) for (const asked of all(".qkv-accept")) asked.remove();
 }
@@ -158,11 +159,11 @@ const line = (className, textContent) => Object.assign(document.createElement("p
 function askToRead(cell) {
   const keys = importedKeys();
   if (!keys.length) return "";
-  const words = `Nothing was run. These texts came from an imported file: ${keys.join(", ")}. Read them first.`;
+  const words = t`Nothing was run. These texts came from an imported file: ${keys.join(", ")}. Read them first.`;
   cell.querySelector(".qkv-accept")?.remove();
   const asked = line("qkv-said qkv-accept", `${words} `);
   const accept = Object.assign(document.createElement("button"), { type: "button", className: "qkv-run" });
-  accept.textContent = "I have read them: they may run";
+  accept.textContent = t`I have read them: they may run`;
   accept.addEventListener("click", () => {
     for (const key of keys) note(key, { imported: undefined });
     showImported();
@@ -209,8 +210,8 @@ function bring(cell) {
   if (imported) note(key, { imported: true });
   showImported();
   one(".qkv-said", cell).textContent = missing.length
-    ? `This browser keeps no answer to ${missing.join(", ")}: write it again. Read the others.`
-    : "All parts are your answers. Read them.";
+    ? t`This browser keeps no answer to ${missing.join(", ")}: write it again. Read the others.`
+    : t`All parts are your answers. Read them.`;
 }
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────
@@ -221,7 +222,11 @@ let fetched;
 /** The error for a notebook that the network does not bring. */
 class NoNotebook extends Error {
   constructor() {
-    super(`${navigator.onLine ? "This page’s notebook could not be loaded" : "You are offline"}. Try again later.`);
+    super(
+      navigator.onLine
+        ? t`This page’s notebook could not be loaded. Try again later.`
+        : t`You are offline. Try again later.`,
+    );
   }
 }
 
@@ -287,7 +292,7 @@ async function ask(cell, request, onFirst) {
     finish = resolve;
   });
   const said = one(".qkv-said", cell);
-  said.textContent = "Waiting for what is already running …";
+  said.textContent = t`Waiting for what is already running …`;
   run.disabled = true;
   await earlier;
   places = [said];
@@ -324,8 +329,8 @@ function reveal(button, selector) {
 function messageCard(message) {
   const card = Object.assign(document.createElement("section"), { className: "qkv-card qkv-ended" });
   card.dataset.status = "error";
-  const [title, ...rest] = message.split(/(?<=[.:?]) /);
-  card.append(line("qkv-card-status", title), line("", rest.join(" ")));
+  const [, title = message, rest = ""] = message.match(/^(.*?(?:[.:?] |[。：？]))(.*)$/s) ?? [];
+  card.append(line("qkv-card-status", title.trim()), line("", rest));
   return card;
 }
 
@@ -333,25 +338,25 @@ function messageCard(message) {
  * @param {HTMLElement} cell
  * @param {Answer} answer */
 function showOutput(cell, { printed = "", problem, above = 0, isNew = false, hasEnded = false }) {
-  const ran = above ? `Ran ${above === 1 ? "the cell" : `the ${above} cells`} above first.` : "";
-  const why = isNew ? "Python was started anew, because it had used much memory. " : "";
+  const ran = above === 1 ? t`Ran the cell above first.` : above ? t`Ran the ${above} cells above first.` : "";
+  const why = isNew ? t`Python was started anew, because it had used much memory. ` : "";
   one(".qkv-said", cell).textContent = why + ran;
   one("[data-do=restart]", cell).hidden = false;
   const shown = one(".qkv-printed", cell);
   shown.hidden = hasEnded;
   if (hasEnded) return shown.after(messageCard(problem));
   shown.removeAttribute("data-old");
-  const words = printed + problem ? problem : `It printed nothing.${whyNothing(cell)}`;
+  const words = printed + problem ? problem : nothing(cell);
   shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
 }
 
-/** Return a note for a cell without output: the answer that it tries has not been written yet.
+/** Return what is said of a cell without output. Perhaps the answer that it tries has not been written yet.
  * @param {HTMLElement} cell */
-function whyNothing(cell) {
+function nothing(cell) {
   const answered = editors.get(all(".qkv-editor", cell)[0]?.dataset.key?.replace("try ", "") ?? "");
   const stub =
     answered?.area.closest(".qkv-answer") && answered.text.trimEnd() === answered.area.defaultValue.trimEnd();
-  return stub ? " The answer above it has not been written yet." : "";
+  return stub ? t`It printed nothing. The answer above it has not been written yet.` : t`It printed nothing.`;
 }
 
 // ── cells of a chapter ─────────────────────────────────────────────────────────────────────────────
@@ -384,7 +389,7 @@ async function edit(cell) {
   const source = /** @type {Cell} */ (cells.find(({ id }) => id === nameIn(cell))).source.join("");
   const area = Object.assign(document.createElement("textarea"), { className: "qkv-editor", defaultValue: source });
   area.dataset.key = key;
-  area.setAttribute("aria-label", "The code of this cell");
+  area.setAttribute("aria-label", t`The code of this cell`);
   area.value = load()[key]?.source ?? source;
   area.rows = area.value.split("\n").length;
   cell.prepend(area);
@@ -449,7 +454,7 @@ function showVerdict(place, text, { html, ...report }) {
   showPoints();
   if (report.status === "passed" && !isOld) card.append(nextStep());
   document.dispatchEvent(new Event("qkv-checked")); // progress.js ticks an exercise whose answers are all right
-  showLast(place, html ? `Checked at ${new Date().toLocaleTimeString()}.` : "");
+  showLast(place, html ? t`Checked at ${new Date().toLocaleTimeString()}.` : "");
 }
 
 /** Return what a right answer leads to: the next question without one, or the map of the course. */
@@ -458,12 +463,12 @@ function nextStep() {
   const checks = all(".qkv-check");
   const left = checks.filter(({ dataset }) => kept[dataset.question ?? ""]?.status !== "passed");
   const said = left.length
-    ? `${checks.length - left.length} of ${checks.length} answers on this page are right. Next: `
-    : `All ${checks.length} answers on this page are right. `;
+    ? t`${checks.length - left.length} of ${checks.length} answers on this page are right. Next: `
+    : t`All ${checks.length} answers on this page are right. `;
   const section = left[0]?.closest("section");
   const link = document.createElement("a");
   link.href = section ? `#${section.id}` : `${document.documentElement.dataset.content_root}book/map.html`;
-  link.textContent = section?.querySelector("h2")?.firstChild?.textContent ?? "See your way through the course";
+  link.textContent = section?.querySelector("h2")?.firstChild?.textContent ?? t`See your way through the course`;
   const step = line("qkv-next", said);
   step.append(link);
   return step;
@@ -496,10 +501,9 @@ function showPoints() {
     rows.reduce((total, row) => total + (of(row) ?? 0), 0);
   const right = rows.filter(({ status }) => status === "passed").length;
   const line = document.querySelector(".qkv-points [role=status]");
+  const [points, most] = [sum((row) => row.points), sum((row) => row.most)];
   if (line)
-    line.textContent =
-      `On this page: ${sum((row) => row.points)} of ${sum((row) => row.most)} points; ` +
-      `${right} of ${rows.length} answers are right, as last checked.`;
+    line.textContent = t`On this page: ${points} of ${most} points; ${right} of ${rows.length} answers are right, as last checked.`;
 }
 
 async function download() {
@@ -536,7 +540,7 @@ function clear(button) {
   showPoints();
   const undo = /** @type {HTMLElement} */ (button.cloneNode());
   delete undo.dataset.do;
-  undo.textContent = "Undo";
+  undo.textContent = t`Undo`;
   undo.addEventListener("click", () => {
     for (const [key, text] of texts) editorAt(key).text = text;
     save(kept);
@@ -562,10 +566,10 @@ const actions = {
   check: (button) =>
     check(/** @type {string} */ (placeOf(button).dataset.question), () => reveal(button, ".qkv-verdict")),
   bring: (button) => bring(placeOf(button)),
-  stop: () => python.end(`Stopped. ${GONE}`),
+  stop: () => python.end(t`Stopped. What the cells had made is gone: the next Run begins with the cells above it.`),
   restart: (button) => {
-    python.end("Restarted.");
-    one(".qkv-said", button.parentElement ?? undefined).textContent = "Restarted: no cell has run.";
+    python.end(t`Restarted.`);
+    one(".qkv-said", button.parentElement ?? undefined).textContent = t`Restarted: no cell has run.`;
   },
   download,
   clear,
@@ -588,7 +592,7 @@ async function act(button) {
 
 /** Return why Python cannot run on the page, or "" if it can. */
 function obstacle() {
-  return window.WebAssembly && window.Worker ? "" : "This browser cannot run Python on the page";
+  return window.WebAssembly && window.Worker ? "" : t`This browser cannot run Python on the page.`;
 }
 
 // ── keys on a phone ────────────────────────────────────────────────────────────────────────────────
@@ -616,11 +620,14 @@ for (const area of /** @type {HTMLTextAreaElement[]} */ (all(".qkv-editor"))) ad
 showKeys({ press, button: ownButton });
 for (const button of all("article [data-do]")) button.addEventListener("click", () => act(button));
 if (obstacle()) {
-  const what = HERE.startsWith("exercises/") ? "Download this notebook and open it" : "Open the course’s notebooks";
-  showNotice(`${obstacle()}. ${what} in JupyterLab or Colab; “How to use” says how.`);
+  showNotice(
+    HERE.startsWith("exercises/")
+      ? t`This browser cannot run Python on the page. Download this notebook and open it in JupyterLab or Colab; “How to use” says how.`
+      : t`This browser cannot run Python on the page. Open the course’s notebooks in JupyterLab or Colab; “How to use” says how.`,
+  );
   for (const button of /** @type {HTMLButtonElement[]} */ (all("[data-do=run], [data-do=runCell], [data-do=check]"))) {
     button.disabled = true;
-    one(".qkv-said", button.parentElement ?? undefined).textContent = `${obstacle()}.`;
+    one(".qkv-said", button.parentElement ?? undefined).textContent = obstacle();
   }
 }
 /** Fetch Python's files ahead, if a service worker keeps them and the connection is good. */
@@ -639,4 +646,4 @@ onOtherTab(showStored);
 showImported();
 showPoints();
 for (const place of all(".qkv-check"))
-  if (load()[place.dataset.question ?? ""]?.status === "passed") showLast(place, "Right when last checked.");
+  if (load()[place.dataset.question ?? ""]?.status === "passed") showLast(place, t`Right when last checked.`);

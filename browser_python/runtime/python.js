@@ -4,6 +4,7 @@
 // What a reader runs may be somebody else's. So the worker lives in a frame without an origin (`frame.html`): it reaches
 // no other host, nothing that the site keeps in this browser, and of this page only the port through which it answers.
 
+import { t } from "../../src/qkv/widgets/js/words.js";
 import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
 import { outputOf, verdictOf } from "./messages.js";
@@ -31,23 +32,21 @@ const LARGE = 250e6; // bytes of memory above which a new worker replaces this o
 const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells and checks use
-const RUNNING = "Running …";
-const DIED =
-  "Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with " +
-  "the next Run or Check.";
-const ODD =
-  "Python ended: this code changed the part of Python that answers the page, so there is no result. Python starts anew " +
-  "with the next Run or Check.";
-const START = "Starting Python …";
+const RUNNING = t`Running …`;
+const IS_LONG = t`Still running. Is there a loop that does not end? Then press Stop.`;
+const LONG = 20e3; // ms; by then, almost everything that ends has ended
+const DIED = t`Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with the next Run or Check.`;
+const ODD = t`Python ended: this code changed the part of Python that answers the page, so there is no result. Python starts anew with the next Run or Check.`;
+const START = t`Starting Python …`;
 const STAGES = {
-  compiling: "Starting Python: compiling it, the longest part of a first visit …",
-  importing: "Starting Python: importing torch and the checks …",
-  keeping: "Starting Python: keeping what was imported, for a quick start next time …",
+  compiling: t`Starting Python: compiling it, the longest part of a first visit …`,
+  importing: t`Starting Python: importing torch and the checks …`,
+  keeping: t`Starting Python: keeping what was imported, for a quick start next time …`,
 };
 const failure = (/** @type {string} */ why) =>
   navigator.onLine
-    ? `Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
-    : "You are offline; your text is kept. Python starts here once you are online again: press the button then.";
+    ? t`Python could not start here. ${why}. Your text is kept. Try again, or open this notebook in JupyterLab or Colab.`
+    : t`You are offline; your text is kept. Python starts here once you are online again: press the button then.`;
 
 /** Return the last line of an error's text: of a traceback, the error.
  * @param {string} text */
@@ -64,7 +63,7 @@ class Worker {
   constructor(receive) {
     this.#channel.port1.onmessage = ({ data }) => receive(data);
     this.#onFrame = (/** @type {MessageEvent} */ { source, data }) => {
-      if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? "Its program could not be loaded" });
+      if (source === this.#frame.contentWindow) receive({ failed: data?.failed ?? t`Its program could not be loaded` });
     };
     window.addEventListener("message", this.#onFrame);
     this.#frame.hidden = true;
@@ -160,9 +159,9 @@ export class Python {
     const percent = () => Math.min(100, Math.floor((100 * done) / total));
     const onBytes = (/** @type {number} */ count) => {
       done += count;
-      if (count > 0) this.#sayStage(`Loading Python: ${percent()} %`);
+      if (count > 0) this.#sayStage(t`Loading Python: ${percent()} %`);
     };
-    const onCut = () => this.#sayStage(`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
+    const onCut = () => this.#sayStage(t`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
     const names = [PROGRAM, ...HEAVY];
     const [program, ...heavy] = await Promise.all(
       names.map((name) => bytesOf(this.#folder, name, name === PROGRAM ? { cache } : { cache, onBytes, onCut })),
@@ -277,11 +276,14 @@ export class Python {
     const id = ++this.#lastId;
     const since = Date.now();
     this.#say(this.#readySince < since ? RUNNING : this.#stage);
+    let isTold = false;
     const clock = setInterval(() => {
-      if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
+      const ran = Date.now() - Math.max(since, this.#readySince);
+      if (ran > LONG && !isTold) this.#say(IS_LONG);
+      isTold ||= ran > LONG;
+      if (ran > limit * 1000)
         this.end(
-          `Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? ` +
-            "Python starts anew with the next Run or Check.",
+          t`Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? Python starts anew with the next Run or Check.`,
         );
     }, 500);
     const answer = new Promise((resolve) => {

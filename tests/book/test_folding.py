@@ -54,7 +54,7 @@ def test_what_is_folded(page: str, code: str, about: dict[str, object], folded: 
 
 
 def section(title: str, *parts: nodes.Node) -> nodes.section:
-    return nodes.section("", nodes.title("", title), *parts)
+    return nodes.section("", nodes.title("", title), *parts, ids=[nodes.make_id(title)])
 
 
 def rests(page: str, *sections: nodes.section) -> list[Rest]:

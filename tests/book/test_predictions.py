@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docutils import nodes
-from qkv_site.predictions import END, cover_answers
+from qkv_site.predictions import cover_answers
 
 
 def cell(name: str, result: str = "") -> nodes.container:
@@ -22,7 +22,7 @@ def covered(*parts: nodes.Node) -> list[list[str]]:
     document += section
     cover_answers(None, document)  # type: ignore[arg-type]
     covers = [part for part in section.children if "qkv-prediction-answer" in part.get("classes", [])]
-    assert all(cover.children[-1].astext() == END for cover in covers)
+    assert all("Show it anyway" in cover.children[-1].astext() for cover in covers)
     return [[part.astext() for part in cover.children[:-1]] for cover in covers]
 
 

@@ -37,7 +37,7 @@ def classes(document: nodes.document, kind: type[nodes.Element]) -> list[list[st
     ],
 )
 def test_sections_that_every_chapter_has(title: str, expected: list[str]):
-    document = page(nodes.section("", nodes.title("", title)))
+    document = page(nodes.section("", nodes.title("", title), ids=[nodes.make_id(title)]))
     prose.mark_sections(document)
     assert classes(document, nodes.section) == [expected]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tools.translations import catalogues
-from tools.translations.__main__ import LANGUAGES, findings, old_dictionary, texts, unfinished
+from tools.translations.__main__ import LANGUAGES, findings, old_dictionaries, texts, unfinished
 from tools.translations.catalogues import messages
 from tools.translations.simplified import simplified
 from tools.translations.sources import Unit
@@ -79,7 +79,7 @@ def test_every_page_and_message_is_translated_or_listed_as_unfinished() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_shipped_is_what_the_catalogues_say(language: str) -> None:
-    assert list(old_dictionary(language)) == []
+    assert list(old_dictionaries(language)) == []
 
 
 def test_the_list_of_unfinished_pages_names_pages() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qkv.words import DICTIONARIES, in_words
-from tools.site import ROOT
+from tools.course import ROOT
 from tools.translations.sources import Unit
 
 PACKAGE = ROOT / "src" / "qkv"

@@ -7,14 +7,19 @@
   `terms` lists what the terms mean.
 - Between pages: `navigation`, `search` (the index), and `course_map` with its `pictures`.
 - Whole pages: `pages` chooses the files that a page loads, `chinese` adds fonts, and `policy` restricts what may load.
+- Language: `language` has the site's own texts in each language, and keeps anchors and links.
 - Site: `published` adds what needs the site's address. `assets` adds KaTeX's style and fonts and rebuilds stale pages.
 """
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))  # `tools` and `browser_python`, which are not installed
 
 from . import (
     assets,
@@ -22,6 +27,7 @@ from . import (
     course_map,
     folding,
     highlighting,
+    language,
     links,
     maths,
     navigation,
@@ -43,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # This extension works after all pages have been read, but does not declare that pages may be read in parallel.
     app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     for part in (
+        language,
         assets,
         chinese,
         maths,
@@ -64,4 +71,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     ):
         part.setup(app)
     # Increase `env_version` when pages are read in a different way: Sphinx caches the pages that it has read.
-    return {"version": "1", "env_version": 3, "parallel_read_safe": True, "parallel_write_safe": True}
+    return {"version": "1", "env_version": 4, "parallel_read_safe": True, "parallel_write_safe": True}

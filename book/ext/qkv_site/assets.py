@@ -14,6 +14,8 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from tools.translations.skin import is_english
+
 from .fonts import data_uri, subset_woff2
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -74,10 +76,14 @@ def digest(files: Iterable[Path]) -> str:
 
 
 def add_assets(app: Sphinx, config: Config) -> None:
-    """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale."""
-    assets = Path(app.outdir).parent / "assets"
-    write_katex(assets / "katex")
-    write_theme(assets / "styles")
+    """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale.
+
+    The other languages have those of the English site.
+    """
+    assets = ROOT / "_build" / "assets"
+    if is_english():
+        write_katex(assets / "katex")
+        write_theme(assets / "styles")
     config.html_static_path.append(str(assets))
     skin = [
         file
@@ -92,8 +98,10 @@ def add_assets(app: Sphinx, config: Config) -> None:
 
 def add_formula_characters(app: Sphinx, env: BuildEnvironment) -> None:
     """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts."""
+    if not is_english():
+        return
     shown = (about.get("qkv_formula_characters", "") for about in env.metadata.values())
-    write_katex(Path(app.outdir).parent / "assets" / "katex", LETTERS.union(*shown))
+    write_katex(ROOT / "_build" / "assets" / "katex", LETTERS.union(*shown))
 
 
 def setup(app: Sphinx) -> None:

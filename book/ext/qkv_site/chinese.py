@@ -23,6 +23,7 @@ from sphinx.config import Config
 from sphinx.errors import ExtensionError
 
 import qkv.widgets
+from tools.translations.skin import is_english
 
 from .fonts import data_uri, file_bytes, subset_font
 
@@ -110,9 +111,11 @@ def merged(pieces: list[TTFont]) -> TTFont:
 def style(page: str) -> str:
     """Return the style element that contains a page's Chinese characters as fonts; "" for a page without any.
 
+    A page in Chinese has none either: it has thousands of characters, and its reader has a font for them.
+
     Widgets may later show other characters. A browser then fetches the file of all of them, which qkv.css names.
     """
-    characters = characters_in(page)
+    characters = characters_in(page) if is_english() else ""
     pieces = [characters[i : i + PER_FONT] for i in range(0, len(characters), PER_FONT)]
     faces = "".join(face(piece, weight) for piece in pieces for weight in FACES)
     return f"<style>{faces}</style>" if faces else ""
@@ -127,6 +130,8 @@ def face(characters: str, weight: str) -> str:
 
 def write_shared_font(app: Sphinx, config: Config) -> None:
     """Write a font file with the characters of all widgets into a folder that Sphinx copies."""
+    if not is_english():
+        return
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js")))
     file = Path(app.outdir).parent / "assets" / SHARED
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -14,6 +14,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from tools.translations.skin import t
+
 from .maths import typeset_title
 from .navigation import DEEPER, deeper_of
 from .pictures import part, picture
@@ -81,9 +83,9 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
     """Return a chapter's list item: its number, title, question and time, and a link to its exercises if it has any."""
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     about: dict[str, Any] = app.env.metadata[chapter]
-    more = f"<span>about {about['qkv_minutes']} minutes</span>"
+    more = f"<span>{t('about {n} minutes', n=about['qkv_minutes'])}</span>"
     if exists(app, "exercises", name):
-        more += " " + link(app, page, exercise, "Exercises")
+        more += " " + link(app, page, exercise, t("Exercises"))
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     return f'<li value="{int(name[:2])}">{title}<p>{escape(question)}</p><p>{more}</p></li>'
 
@@ -97,7 +99,7 @@ def chapters_of(app: Sphinx) -> list[str]:
 def flow(app: Sphinx, page: str) -> str:
     """Return the chapters as a list of pictures."""
     tiles = "".join(tile(app, page, name) for name in chapters_of(app))
-    return f'<ol class="qkv-tiles" aria-label="The chapters in pictures">{tiles}</ol>'
+    return f'<ol class="qkv-tiles" aria-label="{t("The chapters in pictures")}">{tiles}</ol>'
 
 
 def tile(app: Sphinx, page: str, name: str) -> str:
@@ -131,25 +133,26 @@ def exercise_box(app: Sphinx, page: str, name: str) -> str:
     """Return the checkbox of a set of exercises, which knows how many questions they are."""
     exercise = f"exercises/{name}"
     questions = f' data-questions="{len(questions_of(app, exercise))}"'
-    return box(exercise, "done", link(app, page, exercise, "exercises"), questions)
+    return box(exercise, t("done"), link(app, page, exercise, t("exercises")), questions)
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
     """Return a chapter's list item: its title, sections, deeper pages and checkboxes."""
     chapter = f"chapters/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
-    boxes = box(chapter, "read", f"about {app.env.metadata[chapter]['qkv_minutes']} minutes")
+    boxes = box(chapter, t("read"), t("about {n} minutes", n=app.env.metadata[chapter]["qkv_minutes"]))
     if exists(app, "exercises", name):
         boxes += exercise_box(app, page, name)
     sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
-    more = "".join(f"<p>Deeper: {deeper_row(app, page, other)}</p>" for other in deeper_of(chapter, app.env.found_docs))
+    others = deeper_of(chapter, app.env.found_docs)
+    more = "".join(f"<p>{t('Deeper:')} {deeper_row(app, page, other)}</p>" for other in others)
     return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul>{more}<p>{boxes}</p></li>'
 
 
 def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
     """Return a link to a deeper page, with its time. Deeper pages have no checkbox."""
     title = link(app, page, deeper, app.env.titles[deeper].astext())
-    return f"{title} (about {app.env.metadata[deeper]['qkv_minutes']} minutes)"
+    return t("{title} (about {n} minutes)", title=title, n=app.env.metadata[deeper]["qkv_minutes"])
 
 
 def box(page: str, word: str, about: str, more: str = "") -> str:
@@ -171,7 +174,7 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
     inner = app.env.tocs[page].next_node(nodes.bullet_list)
     items = [item.next_node(nodes.reference) for item in inner.children] if inner is not None else []
     found = [(item.astext(), item["anchorname"]) for item in items if item is not None]
-    return [(title, anchor) for title, anchor in found if title not in {"Summary", "Exercises", "References"}]
+    return [(title, anchor) for title, anchor in found if anchor not in {"#summary", "#exercises", "#references"}]
 
 
 def progress_list(rows: list[str]) -> str:
@@ -180,17 +183,18 @@ def progress_list(rows: list[str]) -> str:
     `progress.js` later changes only the numbers, so nothing on the page moves.
     """
     chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
-    progress = f"You have read 0 of {chapters} chapters and done 0 of {exercises} sets of exercises."
-    return CONTROLS.format(progress) + ordered_list(rows)
+    progress = t("You have read {0} of {1} chapters and done {2} of {3} sets of exercises.")
+    words = (t("Export"), t("Import"), t("Clear"), t("A file with progress"))
+    return CONTROLS.format(progress.format(0, chapters, 0, exercises), *words) + ordered_list(rows)
 
 
 CONTROLS = """<div class="qkv-progress">
 <p role="status">{}</p>
 <p class="qkv-prediction-record"></p>
-<p><button type="button" data-do="export">Export</button>
-<button type="button" data-do="import">Import</button>
-<button type="button" data-do="clear">Clear</button>
-<input type="file" accept=".json,application/json" aria-label="A file with progress" hidden></p>
+<p><button type="button" data-do="export">{}</button>
+<button type="button" data-do="import">{}</button>
+<button type="button" data-do="clear">{}</button>
+<input type="file" accept=".json,application/json" aria-label="{}" hidden></p>
 </div>"""
 
 

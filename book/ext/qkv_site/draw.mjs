@@ -1,4 +1,4 @@
-// Draws widgets. Each line of stdin is a JSON object {stem, saved, id}; each line of stdout is one {html} or {error}.
+// Draws widgets. Each line of stdin is a JSON object {stem, saved, id, words}; each line of stdout is one {html} or {error}.
 import { register } from "node:module";
 import { createInterface } from "node:readline";
 import { render } from "@lit-labs/ssr";
@@ -14,11 +14,11 @@ register("./files.mjs", import.meta.url);
 drawStills((picture) => unsafeHTML(still(picture)));
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { stem, saved, id } = JSON.parse(line);
+  const { stem, saved, id, words } = JSON.parse(line);
   let answer;
   try {
     const { default: widget } = await import(`${SOURCES}/${stem}.js`);
-    const html = collectResultSync(render(widget.first(withBuffers(saved), id)));
+    const html = collectResultSync(render(widget.first(withBuffers(saved), id, words)));
     // lit writes the property `checked` as an attribute. Any value of that attribute means true, so "false" has to go.
     answer = { html: html.replaceAll(' checked="false"', "") };
   } catch (error) {

@@ -18,9 +18,11 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+from tools.translations.skin import t
+
 SIGN = "qkv-unfold"
 FOLDED = ("chapters/", "book/")
-ASIDES = ("In the wild", "References")
+ASIDES = ("in-the-wild", "references")  # the anchors of their sections
 ASIDE = "<!-- an aside -->"  # makes an aside of a section with another title
 
 
@@ -49,7 +51,7 @@ def line_of(code: str) -> str:
 def unfold_button(code: str) -> str:
     """Return the line of a folded cell: a button that unfolds the code below it."""
     return (
-        f'<button type="button" class="{SIGN}" aria-expanded="false"><span>Code</span> '
+        f'<button type="button" class="{SIGN}" aria-expanded="false"><span>{t("Code")}</span> '
         f"<code>{escape(line_of(code))}</code></button>"
     )
 
@@ -67,9 +69,9 @@ def fold(app: Sphinx, document: nodes.document) -> None:
 
 
 def is_aside(section: nodes.section) -> bool:
-    """Check whether a section is an aside, by its title or by a comment in it."""
+    """Check whether a section is an aside, by its anchor or by a comment in it."""
     marked = any(isinstance(part, nodes.raw) and ASIDE in part.astext() for part in section.children)
-    return marked or section[0].astext() in ASIDES
+    return marked or any(anchor in ASIDES for anchor in section["ids"])
 
 
 def fold_asides(app: Sphinx, document: nodes.document) -> None:
@@ -86,7 +88,9 @@ def fold_asides(app: Sphinx, document: nodes.document) -> None:
 
 def open_rest(writer: HTML5Translator, rest: Rest) -> None:
     """Write the start of a folded part, with the line that opens it."""
-    writer.body.append(f'<details class="qkv-rest"><summary>Read on: {escape(rest["of"])}</summary>')
+    writer.body.append(
+        f'<details class="qkv-rest"><summary>{escape(t("Read on: {title}", title=rest["of"]))}</summary>'
+    )
 
 
 def close_rest(writer: HTML5Translator, _: Rest) -> None:

@@ -20,6 +20,10 @@ from pybtex.style.template import Node, field, href, optional, sentence
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+from tools.translations.skin import is_english, t
+
+from .language import names_of_terms
+
 LOGGER = logging.getLogger(__name__)
 REFERENCES, GLOSSARY = "book/references", "book/glossary"
 CITATION = re.compile(r"(?P<label>\S.* \d{4})(?:, .*)?")
@@ -96,16 +100,18 @@ def works(app: Sphinx) -> dict[str, str]:
 
 
 def terms(app: Sphinx) -> dict[str, str]:
-    """Return the anchor of each term of the glossary, by the term in lower case."""
+    """Return the anchor of each term of the glossary, by the term in lower case and by its name in other languages."""
     found = app.env.get_domain("std").get_objects()
-    return {
+    anchors = {
         name.lower(): anchor for name, _, kind, document, anchor, _ in found if kind == "term" and document == GLOSSARY
     }
+    names = {} if is_english() else names_of_terms()
+    return anchors | {name: anchors[term.lower()] for name, term in names.items()}
 
 
 def forms(words: str) -> Iterator[str]:
     """Yield the terms that a link's text may mean: the whole text, its first term of several, and their singulars."""
-    for text in (words.lower(), re.split(r",? and |, ", words.lower())[0]):
+    for text in (words.lower(), re.split(r",? and |, |[和與与、]", words.lower())[0]):
         yield text
         for plural, single in (("ies", "y"), ("es", ""), ("s", "")):
             if text.endswith(plural):
@@ -123,7 +129,7 @@ def link_to_entries(app: Sphinx, document: nodes.document, page: str) -> None:
         target, text = uris.get(link.get("refuri", "")), link.astext()
         if target == REFERENCES and (cited := CITATION.fullmatch(text)):
             add_anchor(link, by_label.get(cited["label"]), f"no entry in book/references.bib for: {text}")
-        elif target == GLOSSARY and text.lower() != "glossary":
+        elif target == GLOSSARY and text.lower() not in ("glossary", t("glossary")):
             anchor = next((by_term[form] for form in forms(text) if form in by_term), None)
             add_anchor(link, anchor, f"no term in book/glossary.md for: {text}")
 

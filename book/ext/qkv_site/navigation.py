@@ -10,13 +10,14 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from tools.translations.skin import t
+
 NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
 SOLUTIONS_PART = re.compile(
     r'(?:<p class="caption"[^>]*>(?:(?!</p>).)*</p>\s*)?<ul[^>]*>(?:(?!</ul>).)*/solutions/.*?</ul>\s*', re.DOTALL
 )
 NUMBERED = re.compile(r"(?:chapters(?:/deeper)?|exercises|solutions)/(\d\d)_")
 DEEPER = "chapters/deeper/"
-EXERCISES_FOR = re.compile(r"^(?:Exercises|Solutions) (?:for|to) chapter \d+: ")
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
 
 
@@ -42,9 +43,12 @@ def deeper_of(page: str, pages: set[str]) -> list[str]:
 def kind(page: str) -> str:
     """Return the kind of a notebook's page, as the line under its title shows it."""
     if page.startswith(DEEPER):
-        return "Deeper: chapter"
-    kinds = {"chapters": "Chapter", "exercises": "Exercises", "solutions": "Solution", "book": "A notebook"}
-    return kinds[page.partition("/")[0]]
+        return t("Deeper: chapter {n}", n=number_of(page))
+    folder = page.partition("/")[0]
+    if folder == "book":
+        return t("A notebook")
+    kinds = {"chapters": t("Chapter {n}"), "exercises": t("Exercises {n}"), "solutions": t("Solution {n}")}
+    return kinds[folder].format(n=number_of(page))
 
 
 def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
@@ -53,13 +57,13 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
     return {
+        "t": t,
         "kind": kind(page),
-        "number": number_of(page) if folder != "book" else "",
         "minutes": app.env.metadata[page]["qkv_minutes"] if folder == "chapters" else None,
         "other": other
         and {
             "link": context["pathto"](other),
-            "text": "Exercises" if kind(other) == "Exercises" else "Back to the chapter",
+            "text": t("Exercises") if other.startswith("exercises/") else t("Back to the chapter"),
         },
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
         "file": f"{PurePosixPath(page).name}.ipynb",
@@ -73,12 +77,15 @@ def number_pages(navigation: str, page: str) -> str:
     "Exercises for chapter 3: why divide?" is listed below "Exercises", so it becomes "3 Why divide?".
     """
 
+    openings = (t("Exercises for chapter {n}: "), t("Solutions to chapter {n}: "))
+    opening = re.compile("|".join(rf"^{re.escape(text)}".replace(r"\{n\}", r"\d+") for text in openings))
+
     def number(link: re.Match[str]) -> str:
         target = page if link["href"] == "#" else normpath(PurePosixPath(page).parent / link["href"])
         found = NUMBERED.match(target)
         if found is None:
             return link[0]
-        subject = EXERCISES_FOR.sub("", link["title"])
+        subject = opening.sub("", link["title"])
         title = subject if subject == link["title"] else subject[:1].upper() + subject[1:]
         return f'{link["tag"]}<span class="qkv-number">{int(found[1])}</span>{title}'
 

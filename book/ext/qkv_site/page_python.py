@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.append(str(ROOT))
-
-from browser_python import controls, pack, runnable_cells  # noqa: E402  (the package is not installed)
+from browser_python import controls, pack, runnable_cells
+from tools.translations.skin import is_english
 
 SCRATCH = "book/try"
 
@@ -70,7 +67,11 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     Raises:
         ExtensionError: Pyodide is not installed.
     """
-    if exception is not None or not any(page.startswith("exercises/") for page in app.env.found_docs):
+    if (
+        exception is not None
+        or not is_english()
+        or not any(page.startswith("exercises/") for page in app.env.found_docs)
+    ):
         return
     if not pack.PYODIDE.exists():
         raise ExtensionError("Pyodide is missing. Install it with: npm install --no-save")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tools.translations import scripts
+from tools.translations.skin import is_english, t, words_of
+
 from . import chinese, maths, navigation, prose, widgets
+from .language import language_of
 from .page_python import controls
 from .published import site_of
 
@@ -44,7 +49,6 @@ PREFETCHED = ("python-page.js", "python-page.css", "qkv-rare-widgets.js")
 # Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
-SUGGESTED = (("book/index", "the first page"), ("book/map", "the map of the course"), ("search", "the search"))
 FOLDERS = ("book", "chapters", "exercises", "solutions")
 NOTEBOOKS = ("chapters/", "exercises/", "solutions/", "book/look")
 OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
@@ -52,11 +56,15 @@ OUTSIDE_LINK = re.compile(r'<a (?![^>]*\brel=)(?=[^>]*href="https?://)')
 PROSE = re.compile(r"(<(?:p|li|td|dd|em|strong)[^>]*>)([^<]*[\u4e00-\u9fff][^<]*)")
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 IN_TEMPLATES = {"search": "注意力"}  # Chinese that a page's template contains, but not its body
-TAGLINE = (
-    "A course on self-attention: live widgets on every page, the same text as notebooks, and checks that name the "
-    "mistake."
-)
 WORDMARK = '<span class="qkv-query">Q</span><span class="qkv-key">K</span><span class="qkv-value">V</span>'
+
+
+def tagline() -> str:
+    """Return what the course is, in a sentence."""
+    return t(
+        "A course on self-attention: live widgets on every page, the same text as notebooks, and checks that name the "
+        "mistake."
+    )
 
 
 def local_name(asset: Any) -> str:
@@ -89,6 +97,25 @@ def with_widgets(body: str, bundle: str) -> str:
     return widgets.slots(body, traits) + f'<script type="{widgets.STATE}">{state}</script>'
 
 
+# The sources of the site's own scripts that show texts.
+SOURCES = {
+    **{name: scripts.STATIC / name for name in ("page.js", "predictions.js", "progress.js", "search.js")},
+    "python-page.js": scripts.RUNTIME / "page.js",
+    "qkv-site.js": scripts.STATIC / "host.js",
+}
+
+
+def words(context: dict[str, Any], bundles: list[str], page: str) -> str:
+    """Return the script element with the translations of what the page's scripts show; "" if there are none."""
+    names = [local_name(script) for script in context["script_files"]] + (["search.js"] if page == "search" else [])
+    used = [SOURCES[name] for name in names if name in SOURCES]
+    shown = {name for bundle in bundles for name in widgets.names(bundle) if widgets.stem_of(name)}
+    used += [scripts.WIDGETS / f"{widgets.stem_of(name)}.js" for name in sorted(shown)]
+    known = words_of(scripts.texts_of(used))
+    text = json.dumps(known, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="qkv-words">{text}</script>' if known else ""
+
+
 def described(doctree: nodes.document) -> str:
     """Return the first paragraph of a page, shortened at the end of a word, for search engines and previews."""
     paragraph = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 40), None)
@@ -105,6 +132,8 @@ def accessible(body: str) -> str:
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = body.replace(' aria-label="Toggle hidden content"', "")
     body = re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
+    if not is_english():
+        return body
     return PROSE.sub(lambda found: found[1] + CHINESE.sub(r'<span lang="zh">\g<0></span>', found[2]), body)
 
 
@@ -127,10 +156,11 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context[part] = maths.typeset_titles(context.get(part, ""))
     for bundle in bundles:  # last: in a browser, a widget reuses its drawing only if nothing has changed it
         context["body"] = with_widgets(context["body"], bundle)
+    context["qkv_words"] = words(context, bundles, page)
     context["qkv_chinese"] = chinese.style(context["body"] + IN_TEMPLATES.get(page, ""))
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")
-    context["qkv_description"] = (described(doctree) if doctree is not None else "") or TAGLINE
+    context["qkv_description"] = (described(doctree) if doctree is not None else "") or tagline()
     navigation.prepare_sidebar(context, page)
     context["furo_navigation_tree"] = maths.typeset_titles(context["furo_navigation_tree"])
     if doctree is not None and page.startswith(NOTEBOOKS):
@@ -141,7 +171,12 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 
 def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the 404 page: its name, context and template."""
-    places = [(name, text) for name, text in SUGGESTED if name in app.env.found_docs or name == "search"]
+    suggested = (
+        ("book/index", t("the first page")),
+        ("book/map", t("the map of the course")),
+        ("search", t("the search")),
+    )
+    places = [(name, text) for name, text in suggested if name in app.env.found_docs or name == "search"]
     yield "404", {"places": places}, "404.html"
 
 
@@ -150,7 +185,14 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None:
         return
     site = Path(app.outdir)
-    first = app.builder.templates.render("first.html", {"first": app.config.root_doc, "about": TAGLINE, **site_of(app)})
+    about = {
+        "t": t,
+        "first": app.config.root_doc,
+        "about": tagline(),
+        **language_of(app.config.root_doc),
+        **site_of(app),
+    }
+    first = app.builder.templates.render("first.html", about)
     (site / "index.html").write_text(first, encoding="utf-8")
     for file in (site / "_static").rglob("*"):
         name = file.relative_to(site / "_static")

@@ -14,8 +14,10 @@ from itertools import dropwhile, takewhile
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from tools.translations.skin import t
+
 END = (
-    '<p class="qkv-uncover"><button type="button">Hidden until you guess. Show it anyway</button></p>'
+    '<p class="qkv-uncover"><button type="button">{}</button></p>'
     "<script>openKnown(document.currentScript.parentElement)</script>"  # page.html has this function
 )
 
@@ -30,7 +32,7 @@ def cover_answers(app: Sphinx, document: nodes.document) -> None:
             for part in answer:
                 part.parent.remove(part)
                 cover += part
-            cover += nodes.raw("", END, format="html")
+            cover += nodes.raw("", END.format(t("Hidden until you guess. Show it anyway")), format="html")
 
 
 def is_code_cell(node: nodes.Node) -> bool:

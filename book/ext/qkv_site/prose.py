@@ -14,14 +14,19 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+from tools.course import ROOT
+from tools.translations.skin import is_english
+
+from .language import names_of_terms
 from .reading import reading
 
 LOGGER = logging.getLogger(__name__)
 
+# By the beginning of the section's anchor, which is the same in every language.
 SECTIONS = {
-    "break it": "qkv-break-it",
-    "going further": "qkv-further",
-    "in the wild": "qkv-wild",
+    "break-it": "qkv-break-it",
+    "going-further": "qkv-further",
+    "in-the-wild": "qkv-wild",
     "summary": "qkv-summary",
 }
 TERMS = {
@@ -62,16 +67,18 @@ BARE_IMAGE = re.compile(r"<img(?![^>]*\salt=\"[^\"]+\")[^>]*>|<svg(?=[^>]*role=\
 def mark_sections(document: nodes.document) -> None:
     """Add a class to the sections that every chapter has, so that they look the same in all chapters."""
     for section in document.findall(nodes.section):
-        title = section[0].astext().lower() if section.children else ""
+        anchor = section["ids"][0] if section["ids"] else ""
         for opening, name in SECTIONS.items():
-            if title.startswith(opening):
+            if anchor.startswith(opening):
                 section["classes"].append(name)
 
 
 def colour_words(document: nodes.document) -> None:
     """Add the class of its colour to each bold term and each matrix in code that names a query, key or value."""
+    names = {} if is_english() else names_of_terms()
+    terms = TERMS | {name: TERMS[term] for name, term in names.items() if term in TERMS}
     for strong in document.findall(nodes.strong):
-        if (role := TERMS.get(strong.astext().lower())) is not None:
+        if (role := terms.get(strong.astext().lower())) is not None:
             strong["classes"].append(f"qkv-{role}")
     for literal in document.findall(nodes.literal):
         if (role := CODE.get(literal.astext())) is not None:
@@ -143,7 +150,7 @@ def mark(app: Sphinx, document: nodes.document) -> None:
     """Apply all of the functions above to a page. Store the reading time of a chapter in its metadata."""
     page = app.env.docname
     if page.startswith("chapters/"):
-        notebook = nbformat.read(app.env.doc2path(page), as_version=4)
+        notebook = nbformat.read(ROOT / f"{page}.ipynb", as_version=4)  # the words of the English page are counted
         app.env.metadata[page]["qkv_minutes"] = reading(notebook).minutes
         if not page.startswith("chapters/deeper/"):
             mark_end_of_opening(document)

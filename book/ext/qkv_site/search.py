@@ -13,10 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import opencc
 from docutils import nodes
 from pybtex.backends import plaintext
 from sphinx import addnodes
 from sphinx.application import Sphinx
+
+from tools.translations.skin import is_english, language
 
 from .links import REFERENCES
 from .navigation import DEEPER
@@ -159,10 +162,27 @@ def reading_order(app: Sphinx) -> list[str]:
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the index into the root of the site."""
+    """Write the index into the root of the site. A Chinese one is searched in both scripts."""
     if exception is None:
         text = json.dumps(index(app), ensure_ascii=False, separators=(",", ":"))
-        (Path(app.outdir) / FILE).write_text(f"window.qkvIndex={text};\n", encoding="utf-8")
+        script = f"window.qkvIndex={text};\n"
+        if not is_english():
+            script += f'window.qkvVariants="{variants(text)}";\n'
+        (Path(app.outdir) / FILE).write_text(script, encoding="utf-8")
+
+
+def variants(text: str) -> str:
+    """Return the characters of the other Chinese script, each before the one of this text that it stands for."""
+    other = other_script()
+    return "".join(f"{typed}{kept}" for typed, kept in other.items() if kept in text and typed not in text)
+
+
+def other_script() -> dict[str, str]:
+    """Return for each simplified character a traditional one, or the other way round on the simplified site."""
+    every = [chr(code) for code in range(0x4E00, 0xA000)]
+    simplified = opencc.OpenCC("t2s").convert("\n".join(every)).split("\n")
+    pairs = [(old, new) for old, new in zip(every, simplified, strict=True) if old != new]
+    return dict(pairs) if language() == "zh_CN" else {new: old for old, new in pairs}
 
 
 def replace_search(app: Sphinx) -> None:

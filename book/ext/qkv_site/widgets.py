@@ -16,6 +16,8 @@ from sphinx.errors import ExtensionError
 
 import qkv.widgets
 from qkv.widgets.base import limits_of
+from tools.translations import scripts
+from tools.translations.skin import t, words_of
 
 from .node import Node
 
@@ -24,7 +26,7 @@ STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 # Fields that only a kernel or JupyterLab needs: the site's host finds a widget's code and style by its `_name`.
 NOISE = frozenset(
-    {"_esm", "_css", "_anywidget_id", "_dom_classes", "_model_module", "_model_module_version", "_model_name"}
+    {"_esm", "_css", "_anywidget_id", "_dom_classes", "_words", "_model_module", "_model_module_version", "_model_name"}
     | {"_view_count", "_view_module", "_view_module_version", "_view_name", "layout", "tabbable", "tooltip"}
 )
 BUFFERS = "buffers"  # the binary traits, which a notebook saves apart from the others
@@ -63,6 +65,11 @@ def names(bundle: str) -> set[str]:
     return {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
 
 
+def stem_of(name: str) -> str:
+    """Return the name of a widget's files, such as scaling_lab for ScalingLab; "" if the course has no such widget."""
+    return str(getattr(getattr(qkv.widgets, name, None), "__module__", "")).rpartition(".")[2]
+
+
 def weights(bundle: str) -> set[str]:
     """Return the names of the trained weights that the widgets in a saved state use."""
     states = [model["state"] for model in json.loads(bundle)["state"].values()]
@@ -70,9 +77,8 @@ def weights(bundle: str) -> set[str]:
     return {stem.format(**state) for cls, state in classes for stem in getattr(cls, "weights", ())}
 
 
-WITHOUT = "<noscript><p>With JavaScript, this widget responds to its controls.</p></noscript>"
-SHARE_TITLE = "A link to this widget as you left it"
-COPY = f'<button type="button" aria-label="Copy a link" title="{SHARE_TITLE}"></button>'
+WITHOUT = "<noscript><p>{}</p></noscript>"
+COPY = '<button type="button" aria-label="{}" title="{}"></button>'
 
 
 def slots(body: str, models: dict[str, Traits]) -> str:
@@ -82,14 +88,16 @@ def slots(body: str, models: dict[str, Traits]) -> str:
     has the traits of the page's widgets by model id.
     """
     numbers = count(1)
+    without = WITHOUT.format(t("With JavaScript, this widget responds to its controls."))
+    button = COPY.format(t("Copy a link"), t("A link to this widget as you left it"))
 
     def slot(view: re.Match[str]) -> str:
         traits = models.get(json.loads(view[1])["model_id"], {})
         name, place = traits.get("_name", ""), f"widget-{next(numbers)}"
         drawing = drawn(traits, place)
-        copy = "" if name.startswith("Predict") else COPY
+        copy = "" if name.startswith("Predict") else button
         share = f'<p class="qkv-share">{copy}<span role="status"></span></p>'
-        return f'<div class="qkv-slot" id="{place}" data-for="{name}">{view[0]}{drawing}{WITHOUT}{share}</div>'
+        return f'<div class="qkv-slot" id="{place}" data-for="{name}">{view[0]}{drawing}{without}{share}</div>'
 
     return VIEW_SCRIPT.sub(slot, body)
 
@@ -106,11 +114,12 @@ def drawn(traits: Traits, place: str) -> str:
     cls = getattr(qkv.widgets, traits.get("_name", ""), None)
     if cls is None:
         return ""
-    stem = cls.__module__.rpartition(".")[2]
+    stem = stem_of(cls.__name__)
+    words = words_of(scripts.texts_of([scripts.WIDGETS / f"{stem}.js"]))
     try:
         buffers = traits.get(BUFFERS, [])
         state = {name: value for name, value in traits.items() if name != BUFFERS}
-        html = drawer.ask({"stem": stem, "saved": {"state": state, "buffers": buffers}, "id": place})
+        html = drawer.ask({"stem": stem, "saved": {"state": state, "buffers": buffers}, "id": place, "words": words})
     except ValueError as reason:
         raise ExtensionError(f"{cls.__name__} cannot be drawn: {reason}") from None
     return f'<div class="qkv-widget" data-widget="{cls.__name__}" data-state="waiting"><div>{html}</div></div>'

@@ -4,6 +4,7 @@ A widget consists of three files, found by their names: `<name>.py`, `js/<name>.
 builds the last two into `static/`. `__init__.py` imports the class from the first.
 """
 
+import json
 import math
 import operator
 import reprlib
@@ -14,9 +15,11 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
+from qkv import words
 from qkv.widgets.saved import saved_page
 
 _STATIC = Path(__file__).parent / "static"
+_DICTIONARIES = Path(__file__).parent / "dictionaries"
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 40
 
@@ -31,6 +34,8 @@ class Widget(anywidget.AnyWidget):
     weights: ClassVar[tuple[str, ...]] = ()
     # The site stores only the state of a widget, and finds its code by this class name.
     _name = traitlets.Unicode().tag(sync=True)
+    # The texts of the widget in the language of the session, by the English ones; nothing in English.
+    _words = traitlets.Dict().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Find the bundled script and style of a widget by the name of its module."""
@@ -50,6 +55,12 @@ class Widget(anywidget.AnyWidget):
     @traitlets.default("_name")
     def _class_name(self) -> str:
         return type(self).__name__
+
+    @traitlets.default("_words")
+    def _texts(self) -> dict[str, str]:
+        file = _DICTIONARIES / f"{words.language()}.json"
+        stem = next(cls for cls in type(self).__mro__ if Widget in cls.__bases__).__module__.rpartition(".")[2]
+        return json.loads(file.read_text(encoding="utf-8")).get(stem, {}) if file.exists() else {}
 
     def save(self, path: str | Path) -> None:
         """Write one HTML file that shows the widget as it is now, without a kernel and without a network."""

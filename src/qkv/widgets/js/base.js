@@ -20,23 +20,26 @@
  *   runs once after the first drawing, and returns a function that stops what it started. A callback that it passes to
  *   `eachDrawing` runs after every later drawing, for work that must not delay the drawing.
  * - `State`, a typedef in the widget's file, is the type of the state. `says` names it for its parameter.
+ * - A text that a reader sees is t`…`, a whole sentence with its values: translations look it up.
  * - `remember` keeps the results of costly functions. Mathematics is in maths.js, inputs and tables are in controls.js,
  *   drags in dragging.js, panels and plots in chart.js, and `num` in numbers.js. */
 
 import { html, nothing, render, svg } from "lit-html";
+import { speak, t } from "./words.js";
 
 export * from "./chart.js";
 export * from "./controls.js";
 export * from "./dragging.js";
 export { num } from "./numbers.js";
 export { remember } from "./remember.js";
+export { t } from "./words.js";
 export { html, nothing, svg };
 
 /** Return a word of a sentence for a label: with its place, if the sentence has the word twice.
  * @param {string[]} words
  * @param {number} i */
 export const wordAt = (words, i) =>
-  words.indexOf(words[i]) === words.lastIndexOf(words[i]) ? words[i] : `${words[i]} (word ${i + 1})`;
+  words.indexOf(words[i]) === words.lastIndexOf(words[i]) ? words[i] : t`${words[i]} (word ${i + 1})`;
 
 /** @typedef {Record<string, any>} State the values of a widget's traits and of its own state */
 /** @template {State} S
@@ -81,8 +84,12 @@ export function widget(name, definition) {
     },
     /** Return the template of the first state, which the site's build draws into the page.
      * @param {State} traits
-     * @param {string} id */
-    first: (traits, id) => parts.view({ ...traits, ...parts.own }, () => {}, id),
+     * @param {string} id
+     * @param {import("./words.js").Words} words */
+    first: (traits, id, words) => {
+      speak(words);
+      return parts.view({ ...traits, ...parts.own }, () => {}, id);
+    },
   };
 }
 
@@ -179,7 +186,13 @@ class View {
     this.#drawing = undefined; // from here on the state comes from the model
   }
 
-  #view = () => this.#parts.view(this.#state, this.#set, this.#id);
+  #view = () => {
+    this.#speak();
+    return this.#parts.view(this.#state, this.#set, this.#id);
+  };
+
+  /** Speak the language of the notebook, whose texts Python sends with the widget, or else that of the page. */
+  #speak = () => speak(this.#model.get("_words"));
 
   /** @param {string} key */
   #read(key) {
@@ -207,7 +220,10 @@ class View {
     this.#orFail(() => {
       render(this.#view(), this.#body);
       this.#root.dataset.state = "ready";
-      this.#speaker.say(() => this.#parts.says?.(this.#state) ?? "");
+      this.#speaker.say(() => {
+        this.#speak();
+        return this.#parts.says?.(this.#state) ?? "";
+      });
       this.#afterwards();
     });
   }
@@ -232,7 +248,7 @@ class View {
       this.#sizer.observe(fresh);
       this.#root.dataset.state = "error";
       const reason = error instanceof Error ? error.message : error;
-      render(html`<p class="qkv-error" role="alert">${this.#parts.name} stopped: ${reason}</p>`, fresh);
+      render(html`<p class="qkv-error" role="alert">${t`${this.#parts.name} stopped: ${reason}`}</p>`, fresh);
     }
   }
 }

@@ -6,6 +6,7 @@ import { directive } from "lit-html/directive.js";
 import { live } from "lit-html/directives/live.js";
 import { num } from "./numbers.js";
 import { remember } from "./remember.js";
+import { t } from "./words.js";
 
 /** @typedef {{ label: unknown, text?: string, ends?: unknown[], onInput: (value: number) => void }} Labelled */
 /** @typedef {Event & { target: HTMLInputElement }} Typed */
@@ -138,7 +139,7 @@ export const readings = (entries) => html`<dl class="qkv-readings">
  * of each row is its header.
  * @param {() => Table[]} make */
 export const tables = (make) => html`<details class="qkv-tables">
-  <summary>Numbers</summary>
+  <summary>${t`Numbers`}</summary>
   <div>${inStep(() => make().map(table))}</div>
 </details>`;
 

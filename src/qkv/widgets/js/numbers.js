@@ -1,5 +1,7 @@
 /* Numbers as text: every number that a widget shows is formatted here. */
 
+import { t } from "./words.js";
+
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 /** Return a number as text with `digits` significant digits, or with `places` digits after the point. Digits before the
@@ -10,7 +12,7 @@ const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
  * @param {number} x
  * @param {{ digits?: number, places?: number }} [format] */
 export function num(x, { digits = 3, places } = {}) {
-  if (Number.isNaN(x)) return "not a number";
+  if (Number.isNaN(x)) return t`not a number`;
   const size = Math.abs(x);
   const text = size === Infinity ? "∞" : positive(size, digits, places);
   return x < 0 && /[1-9∞]/.test(text) ? `−${text}` : text;

@@ -1,4 +1,4 @@
-import { html, nothing } from "./base.js";
+import { html, nothing, t } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -12,7 +12,7 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 export default prediction("Predict", {
   isRight: ({ answer }, guess) => guess === answer,
   verdict: (/** @type {State} */ { guess, answer }) =>
-    guess === answer ? "That is right." : `The answer is ${answer}.`,
+    guess === answer ? t`That is right.` : t`The answer is ${answer}.`,
   form: (state, mine, set, id) => state.options.map(([text], index) => option(state, { text, index, mine, set, id })),
   explained: ({ options, answer, guess }) => {
     const reasons = options.map(([, why], index) => ({ why, letter: LETTERS[index], answer, guess }));
@@ -20,7 +20,7 @@ export default prediction("Predict", {
       reasons.filter(({ letter }) => [answer, guess].includes(letter) === isFirst),
     );
     return html`<ol>${first.map(reason)}</ol>
-      ${others.length ? html`<details class="qkv-tables"><summary>Why the others are wrong</summary><ol>${others.map(reason)}</ol></details>` : nothing}`;
+      ${others.length ? html`<details class="qkv-tables"><summary>${t`Why the others are wrong`}</summary><ol>${others.map(reason)}</ol></details>` : nothing}`;
   },
 });
 
@@ -46,8 +46,8 @@ const reason = (/** @type {Reason} */ { why, letter, answer, guess }) => {
   return html`<li data-mark=${isRight}>
     ${tick(isRight)}
     <p>
-      <span class="qkv-unseen">${isRight ? "Right:" : "Wrong:"}</span>
-      <b>${letter}.</b> ${letter === guess ? html`<small class="qkv-yours">your guess</small>` : nothing}
+      <span class="qkv-unseen">${isRight ? t`Right:` : t`Wrong:`}</span>
+      <b>${letter}.</b> ${letter === guess ? html`<small class="qkv-yours">${t`your guess`}</small>` : nothing}
       <span class="qkv-why">${rich(why)}</span>
     </p>
   </li>`;

@@ -1,4 +1,4 @@
-import { dragged, html, nothing, num, partAt, svg } from "./base.js";
+import { dragged, html, nothing, num, partAt, svg, t } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and a drag is rounded to steps
@@ -19,20 +19,20 @@ export default prediction("PredictBars", {
   isRight: (state, guess) => meanError(state, guess) <= state.near,
   verdict: (/** @type {State} */ state) => {
     const off = meanError(state, state.guess);
-    if (off < 1e-9) return "That is right.";
+    if (off < 1e-9) return t`That is right.`;
     const mean = withUnit(off, state.unit, { digits: 2 });
-    return `That is ${off <= state.near ? "close" : "not close"}. On average you are off by ${mean}.`;
+    return off <= state.near
+      ? t`That is close. On average you are off by ${mean}.`
+      : t`That is not close. On average you are off by ${mean}.`;
   },
   form: (
     state,
     _,
     set,
-  ) => html`<p class="qkv-note">${isChecked(state) ? "Dashed: your guess. Solid: the answer." : HINT}</p>
+  ) => html`<p class="qkv-note">${isChecked(state) ? t`Dashed: your guess. Solid: the answer.` : t`Drag each handle, or use the arrow keys.`}</p>
     ${drawing(state, set)}`,
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
-
-const HINT = "Drag each handle, or use the arrow keys.";
 
 /** Return the reader's heights: the guess or the draft, at first all 0.
  * @param {State} state
@@ -156,8 +156,8 @@ const curve = (heights, top, kind) => {
 const table = (state, heights) => html`<table class="qkv-drawn-table">
   <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
   <tbody>
-    <tr><th scope="row">you</th>${heights.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>
-    <tr><th scope="row">answer</th>${state.answer.map(
+    <tr><th scope="row">${t`you`}</th>${heights.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>
+    <tr><th scope="row">${t`answer`}</th>${state.answer.map(
       (value) => html`<td>${isChecked(state) ? num(value, { digits: 2 }) : "?"}</td>`,
     )}</tr>
   </tbody>

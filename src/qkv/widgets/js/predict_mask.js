@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, nothing } from "./base.js";
+import { dragged, html, nothing, t } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
 
 /** @import { SetState } from "./base.js" */
@@ -15,7 +15,7 @@ export default prediction("PredictMask", {
   isRight: ({ answer }, guess) => differences(answer, guess) === 0,
   verdict: (/** @type {State} */ { answer, guess }) => {
     const wrong = differences(answer, guess);
-    return wrong ? `${wrong} of ${answer.flat().length} cells differ from the answer.` : "That is right.";
+    return wrong ? t`${wrong} of ${answer.flat().length} cells differ from the answer.` : t`That is right.`;
   },
   form: (state, _, set) => {
     const draw = isChecked(state) ? nothing : dragged((grip) => paint(state, set, grip));
@@ -26,14 +26,14 @@ export default prediction("PredictMask", {
           html`<tr><th scope="row">${name}</th>${state.columns.map((_, column) => cell(state, set, row, column))}</tr>`,
       )}</tbody>
     </table>
-    <p class="qkv-note">${isChecked(state) ? KEY : "Queries down, keys across. Press a cell: filled = may attend."}</p>`;
+    <p class="qkv-note">${isChecked(state) ? legend() : t`Queries down, keys across. Press a cell: filled = may attend.`}</p>`;
   },
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
-const KEY = html`<span><i data-may="true"></i> may attend</span>
-  <span><i data-mine="true"></i> you painted it</span>
-  <span><i class="qkv-differs">!</i> differs</span>`;
+const legend = () => html`<span><i data-may="true"></i> ${t`may attend`}</span>
+  <span><i data-mine="true"></i> ${t`you painted it`}</span>
+  <span><i class="qkv-differs">!</i> ${t`differs`}</span>`;
 
 /** Count the cells in which two masks differ.
  * @param {Mask} answer
@@ -54,11 +54,11 @@ const maskOf = (state) =>
 const cell = (state, set, row, column) => {
   const mine = maskOf(state)[row][column];
   const may = isChecked(state) ? state.answer[row][column] : mine;
-  const names = `${state.rows[row]} may attend to ${state.columns[column]}`;
+  const names = t`${state.rows[row]} may attend to ${state.columns[column]}`;
   return html`<td data-cell="${row} ${column}" data-may=${may} data-mine=${isChecked(state) && mine} class=${may === mine ? "" : "qkv-differs"}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${live(mine)} aria-label=${names}
       @change=${(/** @type {Typed} */ { target }) => set({ draft: changed(maskOf(state), row, column, target.checked) })}>
-    ${may === mine ? nothing : html`! <span class="qkv-unseen">The answer is ${may ? "yes" : "no"}.</span>`}
+    ${may === mine ? nothing : html`! <span class="qkv-unseen">${may ? t`The answer is yes.` : t`The answer is no.`}</span>`}
   </td>`;
 };
 

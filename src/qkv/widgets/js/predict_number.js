@@ -1,4 +1,4 @@
-import { dragged, html, nothing, num } from "./base.js";
+import { dragged, html, nothing, num, t } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
 import { linear, logarithmic, roundStep } from "./scales.js";
 
@@ -10,11 +10,11 @@ import { linear, logarithmic, roundStep } from "./scales.js";
 
 export default prediction("PredictNumber", {
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
-  verdict: (/** @type {State} */ state) => `${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
+  verdict: (/** @type {State} */ state) => t`${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
   form: (state, mine, set) => html`<div class="qkv-guessed">
     ${state.ends.length ? numberLine(state, mine, set) : nothing}
     <label class="qkv-typed">
-      <span class="qkv-label">your guess</span>
+      <span class="qkv-label">${t`your guess`}</span>
       <span><input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
         @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
       ${state.unit}</span>
@@ -39,10 +39,10 @@ function numberLine(state, mine, set) {
   const mark = (/** @type {string} */ kind, /** @type {string} */ at, /** @type {unknown} */ text) =>
     html`<span class="qkv-line-mark ${kind}" style="--qkv-at: ${at}">${text}</span>`;
   if (isChecked(state) && mine) {
-    return html`<div class="qkv-number-line" role="img" aria-label="On a line: your guess ${num(mine[0])}, the answer ${withUnit(answer, unit)}.">
+    return html`<div class="qkv-number-line" role="img" aria-label=${t`On a line: your guess ${num(mine[0])}, the answer ${withUnit(answer, unit)}.`}>
       <i style="left: ${share(answer - near)}; right: calc(100% - ${share(answer + near)})"></i>
-      ${mark("qkv-line-guess", share(mine[0]), html`you <b>${num(mine[0])}</b>`)}
-      ${mark("qkv-line-answer", share(answer), html`answer <b>${num(answer)}</b>`)}
+      ${mark("qkv-line-guess", share(mine[0]), t`you ${html`<b>${num(mine[0])}</b>`}`)}
+      ${mark("qkv-line-answer", share(answer), t`answer ${html`<b>${num(answer)}</b>`}`)}
     </div>`;
   }
   const drag = dragged(({ x }) => set?.({ draft: [valueAt(state, x)] }));
@@ -95,9 +95,9 @@ const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
  * answer, else a difference.
  * @param {State} state */
 function howFar({ guess: [guess], answer, near, unit }) {
-  if (isNear(guess, answer, near)) return guess === answer ? "That is right." : "That is close.";
+  if (isNear(guess, answer, near)) return guess === answer ? t`That is right.` : t`That is close.`;
   const ratio = guess / answer;
-  if (ratio >= 2) return `Your guess is ${num(ratio, { digits: 2 })} times too large.`;
-  if (ratio > 0 && ratio <= 0.5) return `Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
-  return `Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
+  if (ratio >= 2) return t`Your guess is ${num(ratio, { digits: 2 })} times too large.`;
+  if (ratio > 0 && ratio <= 0.5) return t`Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
+  return t`Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
 }

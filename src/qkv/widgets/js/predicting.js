@@ -3,7 +3,7 @@
  * The form and the button stay in their places when the guess is checked: the answer is drawn into the form, and the
  * explanation opens below the button. */
 
-import { button, html, nothing, widget } from "./base.js";
+import { button, html, nothing, t, widget } from "./base.js";
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {string | any[]} Guess */
@@ -34,7 +34,7 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
     // The button is the same element before and after the check, so that it keeps the focus.
     view: (state, set, id) => html`<div class="qkv-predict" @keydown=${checkOnEnter}>
       <fieldset ?disabled=${isChecked(state)}>
-        <legend><span class="qkv-chip">Predict</span> ${rich(state.question)}</legend>
+        <legend><span class="qkv-chip">${t`Predict`}</span> ${rich(state.question)}</legend>
         ${form(state, isChecked(state) ? state.guess : state.draft, set, id)}
       </fieldset>
       <div class="qkv-commit">
@@ -60,7 +60,7 @@ const sureness = (state, set, id) => {
     <span>${label}</span>
   </label>`;
   return html`<fieldset class="qkv-sure" ?disabled=${isChecked(state)}>
-    <legend>How sure?</legend> ${option(false, "guessing")} ${option(true, "sure")}
+    <legend>${t`How sure?`}</legend> ${option(false, t`guessing`)} ${option(true, t`sure`)}
   </fieldset>`;
 };
 
@@ -70,7 +70,7 @@ const sureness = (state, set, id) => {
  * @param {(state: any, guess: any) => boolean} isRight */
 const check = (state, set, isRight) =>
   button({
-    label: "check",
+    label: t`check`,
     disabled: state.draft === null,
     onClick: (/** @type {Event} */ { currentTarget }) => {
       const { draft, isSure } = state;
@@ -84,7 +84,7 @@ const check = (state, set, isRight) =>
  * @param {SetState<any>} set */
 const again = ({ guess, sure }, set) =>
   button({
-    label: "try again",
+    label: t`try again`,
     onClick: (/** @type {Event} */ { currentTarget }) => {
       set({ draft: guess, isSure: sure, guess: guess.slice(0, 0), sure: false });
       report(currentTarget, "qkv-guesses-again");

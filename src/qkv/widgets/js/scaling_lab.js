@@ -14,6 +14,7 @@ import {
   remember,
   rule,
   svg,
+  t,
   tables,
   toggle,
   widget,
@@ -34,12 +35,20 @@ const share = linear([0, 1], [100, 0]);
 /** @typedef {"largest" | "entropy" | "jacobianNorm"} Metric */
 
 /** The metrics of the softmax, which are means over all queries. The sentence has the first one.
- * @type {{ key: Metric, name: string, unit?: string, places: number }[]} */
+ * @type {{ key: Metric, places: number }[]} */
 const METRICS = [
-  { key: "largest", name: "largest weight", places: 2 },
-  { key: "entropy", name: "entropy", unit: "nats", places: 2 },
-  { key: "jacobianNorm", name: "gradient norm", unit: "of the softmax", places: 3 },
+  { key: "largest", places: 2 },
+  { key: "entropy", places: 2 },
+  { key: "jacobianNorm", places: 3 },
 ];
+/** @type {Record<Metric, () => string>} */
+const NAMES = {
+  largest: () => t`largest weight`,
+  entropy: () => t`entropy`,
+  jacobianNorm: () => t`gradient norm`,
+};
+/** @type {Record<Metric, () => string>} */
+const UNITS = { largest: () => "", entropy: () => t`nats`, jacobianNorm: () => t`of the softmax` };
 
 /** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
@@ -48,9 +57,10 @@ const METRICS = [
 export default widget("ScalingLab", {
   says: (/** @type {State} */ state) => {
     const now = current(state);
-    const metrics = METRICS.map(({ key, name, unit = "", places }) => `${name} ${num(now[key], { places })} ${unit}`);
-    const divided = state.scaled ? "divided" : "not divided";
-    return `${state.d_k} features, scores ${divided}: standard deviation ${num(now.std)}, mean ${metrics.join(", ")}`;
+    const [largest, entropy, norm] = METRICS.map(({ key, places }) => num(now[key], { places }));
+    return state.scaled
+      ? t`${state.d_k} features, scores divided: standard deviation ${num(now.std)}, mean largest weight ${largest} , entropy ${entropy} nats, gradient norm ${norm} of the softmax`
+      : t`${state.d_k} features, scores not divided: standard deviation ${num(now.std)}, mean largest weight ${largest} , entropy ${entropy} nats, gradient norm ${norm} of the softmax`;
   },
   view: (state, set) => html`
     ${lead(state)}
@@ -87,8 +97,21 @@ const current = (/** @type {State} */ { seed, d_k, scaled }) =>
  * @param {State} state */
 const lead = (state) => {
   const { std, largest } = current(state);
-  return html`<p class="qkv-lead"><b>${num(state.d_k)}</b> ${state.d_k === 1 ? "feature" : "features"}: scores${state.scaled ? html` / √${DK}` : ""} are
-    ±<b data-number="std">${num(std, { places: 1 })}</b>, mean largest weight <b data-number="largest">${num(largest, { places: 2 })}</b>.</p>`;
+  const width = html`<b>${num(state.d_k)}</b>`;
+  const spread = html`<b data-number="std">${num(std, { places: 1 })}</b>`;
+  const top = html`<b data-number="largest">${num(largest, { places: 2 })}</b>`;
+  const isOne = state.d_k === 1;
+  if (state.scaled)
+    return html`<p class="qkv-lead">${
+      isOne
+        ? t`${width} feature: scores / √${DK} are ±${spread}, mean largest weight ${top}.`
+        : t`${width} features: scores / √${DK} are ±${spread}, mean largest weight ${top}.`
+    }</p>`;
+  return html`<p class="qkv-lead">${
+    isOne
+      ? t`${width} feature: scores are ±${spread}, mean largest weight ${top}.`
+      : t`${width} features: scores are ±${spread}, mean largest weight ${top}.`
+  }</p>`;
 };
 
 const controls = (
@@ -96,11 +119,11 @@ const controls = (
   /** @type {SetState<State>} */ set,
 ) => html`<div class="qkv-controls">
   ${toggle({
-    label: html`divide by √${DK}`,
+    label: t`divide by √${DK}`,
     checked: scaled,
     onChange: (value) => set({ scaled: value }),
   })}
-  ${button({ label: "new sample", onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
+  ${button({ label: t`new sample`, onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
 </div>`;
 
 /** Return the d_k whose scores, without the division, are as wide as a place on the axis is away from its middle.
@@ -129,14 +152,14 @@ function scoresPanel(state, set) {
     [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
     handle(score(edge)),
   ];
-  const label = `Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
+  const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
   return panel({
-    title: "scores: drag their edge",
-    reading: html`<small>features, ${DK}</small> <b>${num(d_k)}</b>`,
+    title: t`scores: drag their edge`,
+    reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
     kind: "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
-      <input class="qkv-over" type="range" aria-label="features in a vector" min="0" max=${D_KS.length - 1}
+      <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
   });
@@ -156,8 +179,8 @@ const handle = (x) => svg`<svg x=${pct(x)} y=${pct(HANDLE_AT)}>
 function legend(scores) {
   const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
   return [
-    ["start", "dashed:", "not divided"],
-    ["end", "divided:", range.join(" to ")],
+    ["start", t`dashed:`, t`not divided`],
+    ["end", t`divided:`, t`${range[0]} to ${range[1]}`],
   ].map(([anchor, ...lines]) =>
     lines.map((content, i) => words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.9 + 1.2 * i, anchor, content })),
   );
@@ -215,12 +238,12 @@ function weightsPanel(state) {
       x: 1,
       y: 12,
       anchor: "start",
-      content: svg`weights of one query, the largest: <tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`,
+      content: t`weights of one query, the largest: ${svg`<tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`}`,
     }),
-    words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: "key with the lowest score" }),
-    words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: "the highest" }),
+    words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: t`key with the lowest score` }),
+    words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: t`the highest` }),
   ];
-  const label = `The ${weights.length} weights of one query: the largest is ${num(largest)}, for the highest score.`;
+  const label = t`The ${weights.length} weights of one query: the largest is ${num(largest)}, for the highest score.`;
   return html`${links(state)} ${plot({ label, marks })}`;
 }
 
@@ -228,21 +251,26 @@ function weightsPanel(state) {
 function numbers(state) {
   const { scores, weights, ...now } = current(state);
   const { seed, d_k } = state;
-  const way = state.scaled ? "divided" : "not divided";
+  const queries = num(scores.length / weights.length);
+  const width = num(d_k);
   return [
     {
-      caption: `Means over ${num(scores.length / weights.length)} queries, d_k = ${num(d_k)}, scores ${way}`,
-      head: ["metric", "mean"],
-      rows: METRICS.map(({ key, name, unit = "", places }) => [name, `${num(now[key], { places })} ${unit}`]),
+      caption: state.scaled
+        ? t`Means over ${queries} queries, d_k = ${width}, scores divided`
+        : t`Means over ${queries} queries, d_k = ${width}, scores not divided`,
+      head: [t`metric`, t`mean`],
+      rows: METRICS.map(({ key, places }) => [NAMES[key](), `${num(now[key], { places })} ${UNITS[key]()}`]),
     },
     {
-      caption: `The same means for every d_k: scores not divided → divided. Sample ${seed}: 16 sequences of 16 tokens, every entry of their queries and keys drawn on its own from a standard normal.`,
-      head: [DK, "standard deviation of the scores", ...METRICS.map((metric) => metric.name)],
+      caption: t`The same means for every d_k: scores not divided → divided. Sample ${seed}: 16 sequences of 16 tokens, every entry of their queries and keys drawn on its own from a standard normal.`,
+      head: [DK, t`standard deviation of the scores`, ...METRICS.map(({ key }) => NAMES[key]())],
       rows: sample(seed).rows,
     },
     {
-      caption: `One query, d_k = ${num(d_k)}, scores ${way}`,
-      head: ["key", "score", "weight"],
+      caption: state.scaled
+        ? t`One query, d_k = ${width}, scores divided`
+        : t`One query, d_k = ${width}, scores not divided`,
+      head: [t`key`, t`score`, t`weight`],
       rows: weights.map((weight, i) => [i + 1, num(scores[i]), num(weight)]),
     },
   ];

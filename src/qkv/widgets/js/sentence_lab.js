@@ -9,11 +9,13 @@ import {
   readings,
   remember,
   svg,
+  t,
   tables,
   toggle,
   widget,
   wordAt,
 } from "./base.js";
+import { className } from "./class_names.js";
 import { EXAM_LENGTH, examiner } from "./exam.js";
 import { GLOSSES } from "./glosses.js";
 import { tag } from "./tagger.js";
@@ -27,7 +29,8 @@ const CHINESE = /[\u4e00-\u9fff]/;
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
 const ROOMY = 8; // the number of words up to which each has room for its class below it
 const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw", "貓追老鼠因為它餓了"];
-const MODES = { changing: "change", typing: "type a sentence", matrix: "all weights" };
+/** @type {Record<string, () => string>} */
+const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, matrix: () => t`all weights` };
 
 /** @import { SetState } from "./base.js" */
 /** @import { Places } from "./engine/trained.js" */
@@ -154,7 +157,7 @@ const shownHeads = ({ layer, head, layers, heads }) =>
 /** Say which heads are off, if those are all that the arcs show.
  * @param {State} parts */
 const offText = ({ layer, head }) =>
-  layer === "both" || head === "both" ? "these heads are off" : `layer ${layer}, head ${head} is off`;
+  layer === "both" || head === "both" ? t`these heads are off` : t`layer ${layer}, head ${head} is off`;
 
 /** @param {number[]} all
  * @param {1 | 2 | "both"} choice */
@@ -183,10 +186,9 @@ function reading({ words, said, it }) {
 function looked({ words, row, from }) {
   const weight = Math.max(...row);
   const word = words[row.indexOf(weight)];
-  if (row.length > 1 && weight - Math.min(...row) < SEEN)
-    return { isAlike: true, how: "looks at", what: "all words alike" };
-  const what = row.indexOf(weight) === from ? "itself" : glossed(word);
-  return { word, weight, how: weight > 0.8 ? "looks at" : "looks most at", what };
+  if (row.length > 1 && weight - Math.min(...row) < SEEN) return { isAlike: true, what: t`all words alike` };
+  const what = row.indexOf(weight) === from ? t`itself` : glossed(word);
+  return { word, weight, what };
 }
 
 /** Return what the chosen word looks at.
@@ -195,9 +197,11 @@ function looked({ words, row, from }) {
 function looking(seen) {
   /** @type {[string, string]} */
   const asking = [glossed(seen.words[seen.from]), "qkv-asks"];
-  if (seen.off) return [asking, ` looks at nothing: ${seen.off}.`];
-  const { how, what } = looked(seen);
-  return [asking, ` ${how} `, [what, "qkv-looked-to"], "."];
+  if (seen.off) return t`${asking} looks at nothing: ${seen.off}.`;
+  const { isAlike, weight = 0, what } = looked(seen);
+  /** @type {[string, string]} */
+  const target = [what, "qkv-looked-to"];
+  return isAlike || weight > 0.8 ? t`${asking} looks at ${target}.` : t`${asking} looks most at ${target}.`;
 }
 
 /** Return the model's answer: the noun of *it*, or in a sentence without *it* the class of the chosen word.
@@ -205,14 +209,14 @@ function looking(seen) {
  * @returns {Finding} */
 function answer(seen) {
   const { words, said, it, from, off } = seen;
-  if (it < 0) return ["Its class: ", [said.classes[from], "qkv-read-as"], "."];
+  if (it < 0) return t`Its class: ${[className(said.classes[from]), "qkv-read-as"]}.`;
   const found = /** @type {string} */ (said.refersTo.get(it));
   /** @type {[string, string]} */
   const noun = [glossed(found), "qkv-read-as"];
-  if (!words.includes(found)) return ["The answer ", noun, " is not in the sentence."];
+  if (!words.includes(found)) return t`The answer ${noun} is not in the sentence.`;
   const { isAlike, word } = looked(seen);
-  if (from === it && !off && !isAlike && word !== found) return ["But the answer is ", noun, ": an arc is no proof."];
-  return ["Read as: ", [reading(seen), "qkv-read-as"], "."];
+  if (from === it && !off && !isAlike && word !== found) return t`But the answer is ${noun}: an arc is no proof.`;
+  return t`Read as: ${[reading(seen), "qkv-read-as"]}.`;
 }
 
 const plain = (/** @type {Finding} */ parts) =>
@@ -221,7 +225,7 @@ const plain = (/** @type {Finding} */ parts) =>
 /** @param {Seen} seen */
 function findingText(seen) {
   const { weight } = looked(seen);
-  const measured = seen.off || weight === undefined ? "" : ` The weight is ${shown(weight)}.`;
+  const measured = seen.off || weight === undefined ? "" : t` The weight is ${shown(weight)}.`;
   return `${plain(looking(seen))}${measured} ${plain(answer(seen))}`;
 }
 
@@ -238,11 +242,13 @@ const findingLine = (/** @type {Finding} */ parts) =>
 const problemText = ({ problem, unknown }) => (problem === "unknown" ? notKnown(unknown) : TOO_LONG());
 
 const notKnown = (/** @type {string[]} */ unknown) =>
-  `The model does not know the word${unknown.length > 1 ? "s" : ""} ${unknown.map((word) => `“${word}”`).join(", ")}.`;
-const TOO_LONG = () => `The model reads 1 to ${theTagger().shape.longest} words.`;
+  unknown.length > 1
+    ? t`The model does not know the words ${unknown.map((word) => t`“${word}”`).join(t`, `)}.`
+    : t`The model does not know the word ${t`“${unknown[0]}”`}.`;
+const TOO_LONG = () => t`The model reads 1 to ${theTagger().shape.longest} words.`;
 
 const examText = (/** @type {State} */ { marks }) =>
-  marks === null ? "" : `It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
+  marks === null ? "" : t`It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
 
 /* ---- the sentence and its arcs */
 
@@ -256,11 +262,11 @@ function sentence(seen, state, set, id) {
   const side = aside(seen, state, set, id);
   if (seen.problem) return html`<div class="qkv-reading">${side}</div>`;
   const { words } = seen;
-  const widths = words.map((word, i) => widthOf(word, hasClasses(seen) ? seen.said.classes[i] : ""));
+  const widths = words.map((word, i) => widthOf(word, hasClasses(seen) ? className(seen.said.classes[i]) : ""));
   return html`<div class="qkv-reading" style="--qkv-n: ${words.length}; --qkv-columns: ${widths.map((w) => `minmax(0, ${w}fr)`).join(" ")}; --qkv-letters: ${sum(widths)}">
-    <p class="qkv-who qkv-label" aria-hidden="true">who looks?</p>
+    <p class="qkv-who qkv-label" aria-hidden="true">${t`who looks?`}</p>
     ${arcsAbove(seen, widths, set)} ${arcsBeside(seen, set)}
-    <div class="qkv-words" role="group" aria-label="the sentence">${words.map((_, i) => wordOf(i, seen, set, id))}</div>
+    <div class="qkv-words" role="group" aria-label=${t`the sentence`}>${words.map((_, i) => wordOf(i, seen, set, id))}</div>
     ${side}
   </div>`;
 }
@@ -293,14 +299,14 @@ function wordOf(i, seen, set, id) {
     ${look(i, seen, set, id)}
     ${
       exchanges[i].length
-        ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label="change ${wordAt(words, i)}"
+        ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label=${t`change ${wordAt(words, i)}`}
             .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}>${token}</label>`
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
     ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
     ${i === it ? html`<b class="qkv-read-as" lang=${langOf(meant)}>= ${meant}</b>` : nothing}
     <span class="qkv-weight-of" aria-hidden="true">${row[i] < SEEN ? "" : shown(row[i])}</span>
-    ${hasClasses(seen) ? html`<small class="qkv-class">${said.classes[i]}</small>` : nothing}
+    ${hasClasses(seen) ? html`<small class="qkv-class">${className(said.classes[i])}</small>` : nothing}
   </div>`;
 }
 
@@ -310,7 +316,7 @@ function wordOf(i, seen, set, id) {
  * @param {SetState<State>} set
  * @param {string} id */
 const look = (i, { words, from }, set, id) =>
-  html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label="where ${wordAt(words, i)} looks"
+  html`<label class="qkv-look"><input id="${id}-look-${i}" type="radio" name="${id}-look" aria-label=${t`where ${wordAt(words, i)} looks`}
     .checked=${live(i === from)} @change=${() => set({ word: i })}></label>`;
 
 /** Return the arcs above the words, in a picture as wide as the words and 10 high. A drag takes their common end to
@@ -380,18 +386,16 @@ function aside(seen, state, set, id) {
  * @param {SetState<State>} set
  * @param {string} id */
 function picker({ words, changing, exchanges }, set, id) {
-  if (changing < 0) return html`<p class="qkv-note">${UNLIKE}</p>`;
+  if (changing < 0) return html`<p class="qkv-note">${t`The model was trained on no sentence like this.`}</p>`;
   const word = words[changing];
   return pills({
-    label: html`change <span><b lang=${langOf(word)}>${word}</b> to</span>`,
+    label: t`change ${html`<b lang=${langOf(word)}>${word}</b>`} to`,
     name: `${id}-other`,
     value: joined(words),
     options: exchanges[changing].map((other) => ({ value: other.makes, label: chipText(other.word) })),
     onChange: (sentence) => set({ sentence }),
   });
 }
-
-const UNLIKE = "The model was trained on no sentence like this.";
 
 const chipText = (/** @type {string} */ word) =>
   html`<span lang=${langOf(word)}>${word}</span>${GLOSSES.has(word) ? html`<small>${GLOSSES.get(word)}</small>` : nothing}`;
@@ -416,7 +420,7 @@ function offers(draft, set) {
   if (unknown) {
     const [first] = unknown;
     return offered(
-      `The model does not know “${shortened(first, 12)}”. These fit:`,
+      t`The model does not know “${shortened(first, 12)}”. These fit:`,
       nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
     );
   }
@@ -424,10 +428,10 @@ function offers(draft, set) {
   const next = completions(theGrammar(), draft);
   if (next.words.length || !words?.length)
     return offered(
-      "next word",
+      t`next word`,
       next.words.map((word) => [word, () => write(withWord(next.start, word), set)]),
     );
-  return offered(UNLIKE, [["read it anyway", () => set(drawn(words))]]);
+  return offered(t`The model was trained on no sentence like this.`, [[t`read it anyway`, () => set(drawn(words))]]);
 }
 
 /** @param {string} label
@@ -453,10 +457,10 @@ const shortened = (text, most) => (text.length > most ? `${text.slice(0, most).t
  * @param {string} id */
 const modes = ({ matrix, typing }, set, id) =>
   html`<div class="qkv-modes">${pills({
-    label: html`<span class="qkv-unseen">what to do with the sentence</span>`,
+    label: html`<span class="qkv-unseen">${t`what to do with the sentence`}</span>`,
     name: `${id}-mode`,
     value: matrix ? "matrix" : typing ? "typing" : "changing",
-    options: Object.entries(MODES).map(([value, label]) => ({ value, label })),
+    options: Object.entries(MODES).map(([value, label]) => ({ value, label: label() })),
     onChange: (mode) => set({ matrix: mode === "matrix", typing: mode === "typing", draft: null }),
   })}</div>`;
 
@@ -484,7 +488,7 @@ function field({ sentence, draft }, set) {
     if (isReadable(words)) set(drawn(words));
   };
   return html`<div class="qkv-typing">
-    <label class="qkv-control"><span class="qkv-label">your sentence, drawn when it is whole</span>
+    <label class="qkv-control"><span class="qkv-label">${t`your sentence, drawn when it is whole`}</span>
       <textarea autocomplete="off" autocapitalize="none" spellcheck="false" enterkeyhint="done" .value=${live(draft ?? sentence)}
         @keydown=${finish} @input=${(/** @type {{ target: HTMLTextAreaElement }} */ { target }) => write(target.value, set)}></textarea></label>
     <div class="qkv-chips">${EXAMPLES.map((text) =>
@@ -503,7 +507,7 @@ function field({ sentence, draft }, set) {
 const HANDLES = {
   temperature: ({ temperature }, set) =>
     logSlider({
-      label: html`temperature, <var>T</var>`,
+      label: t`temperature, ${html`<var>T</var>`}`,
       value: temperature,
       min: 0.01,
       max: 1000,
@@ -512,12 +516,12 @@ const HANDLES = {
     }),
   scale: ({ scaled }, set) =>
     toggle({
-      label: html`divide by √<var>d<sub>k</sub></var>`,
+      label: t`divide by √${html`<var>d<sub>k</sub></var>`}`,
       checked: scaled,
       onChange: (value) => set({ scaled: value }),
     }),
   positions: ({ positions }, set) =>
-    toggle({ label: "positions", checked: positions, onChange: (value) => set({ positions: value }) }),
+    toggle({ label: t`positions`, checked: positions, onChange: (value) => set({ positions: value }) }),
 };
 
 /** @typedef {{ title: string, cell: (layer: number) => { label: string, checked: boolean, onChange: (value: boolean) => void } }} Column */
@@ -527,9 +531,9 @@ const HANDLES = {
 const COLUMNS = {
   layers: ({ layers }, set) => [
     {
-      title: "whole",
+      title: t`whole`,
       cell: (l) => ({
-        label: `layer ${l + 1}`,
+        label: t`layer ${l + 1}`,
         checked: layers[l],
         onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
       }),
@@ -537,9 +541,9 @@ const COLUMNS = {
   ],
   heads: ({ heads }, set) =>
     HEADS.map((h) => ({
-      title: `head ${h + 1}`,
+      title: t`head ${h + 1}`,
       cell: (l) => ({
-        label: `layer ${l + 1}, head ${h + 1}`,
+        label: t`layer ${l + 1}, head ${h + 1}`,
         checked: heads[l][h],
         onChange: (value) =>
           set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? value : on))) }),
@@ -555,14 +559,14 @@ function switchboard(state, set, id) {
   const columns = state.handles.flatMap((name) => COLUMNS[name]?.(state, set) ?? []);
   if (!columns.length) return nothing;
   return html`<div class="qkv-board" style="--qkv-columns: ${columns.length + 2}">
-    ${["", ...columns.map(({ title }) => title), "arcs"].map((title) => html`<span aria-hidden="true">${title}</span>`)}
+    ${["", ...columns.map(({ title }) => title), t`arcs`].map((title) => html`<span aria-hidden="true">${title}</span>`)}
     ${LAYERS.map(
-      (l) => html`<span aria-hidden="true">layer ${l + 1}</span>
+      (l) => html`<span aria-hidden="true">${t`layer ${l + 1}`}</span>
         ${columns.map(({ cell }) => {
           const { label, ...parts } = cell(l);
           return toggle({ ...parts, label: html`<span class="qkv-unseen">${label}</span>` });
         })}
-        <label class="qkv-arcs-of"><input type="radio" name="${id}-layer" aria-label="arcs of layer ${l + 1}"
+        <label class="qkv-arcs-of"><input type="radio" name="${id}-layer" aria-label=${t`arcs of layer ${l + 1}`}
           .checked=${live(state.layer === l + 1)} @change=${() => set({ layer: /** @type {1 | 2} */ (l + 1) })}></label>`,
     )}
   </div>`;
@@ -579,7 +583,7 @@ function handles(state, set, id) {
     <div class="qkv-controls">${state.handles.map((name) => HANDLES[name]?.(state, set) ?? nothing)}</div>
     ${switchboard(state, set, id)}
     <div class="qkv-exam" style="--qkv-right: ${(marks ?? 0) / EXAM_LENGTH}">
-      ${readings([["right noun in", share, `of ${EXAM_LENGTH} new sentences`]])}
+      ${readings([[t`right noun in`, share, t`of ${EXAM_LENGTH} new sentences`]])}
     </div>
   </div>`;
 }
@@ -594,7 +598,7 @@ function matrixOf(seen, set, id) {
   const { words, weights, from } = seen;
   return html`<div class="qkv-weights" style="--qkv-n: ${words.length}">
     <table>
-      <thead><tr><td>at whom →<br>who ↓</td>${words.map((word) => html`<th scope="col" lang=${langOf(word)}><span>${word}</span></th>`)}</tr></thead>
+      <thead><tr><td>${t`at whom →`}<br>${t`who ↓`}</td>${words.map((word) => html`<th scope="col" lang=${langOf(word)}><span>${word}</span></th>`)}</tr></thead>
       <tbody>${words.map(
         (word, i) =>
           html`<tr class=${i === from ? "qkv-row-from" : ""} @click=${() => set({ word: i })}><th scope="row" lang=${langOf(word)}>${look(i, seen, set, id)}<span>${word}</span></th>${weights[
@@ -610,8 +614,13 @@ function matrixOf(seen, set, id) {
 
 const numbers = (/** @type {Seen} */ { words, said, row, from }) => [
   {
-    caption: `What the model says about each word, and the weights of ${words[from]}`,
-    head: ["word", "class", "stands for", "weight"],
-    rows: words.map((word, i) => [glossed(word), said.classes[i], said.refersTo.get(i) ?? "–", shown(row[i])]),
+    caption: t`What the model says about each word, and the weights of ${words[from]}`,
+    head: [t`word`, t`class`, t`stands for`, t`weight`],
+    rows: words.map((word, i) => [
+      glossed(word),
+      className(said.classes[i]),
+      said.refersTo.get(i) ?? "–",
+      shown(row[i]),
+    ]),
   },
 ];

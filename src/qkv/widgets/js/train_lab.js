@@ -11,6 +11,7 @@ import {
   rule,
   stepSlider,
   svg,
+  t,
   tables,
   toggle,
   widget,
@@ -21,7 +22,7 @@ import { choicesWith, STEPS } from "./engine/plans.js";
 import { PUZZLE, SAWS, SHOWN, TEXT } from "./engine/shown.js";
 import { adjectivesOf, flipped, isTurned } from "./rules.js";
 import { linear } from "./scales.js";
-import { nameOf } from "./train_names.js";
+import { nameOf, seesOf } from "./train_names.js";
 import { storedOf, trainer } from "./trainer.js";
 
 const MOST = 6; // trainings that are shown side by side
@@ -40,9 +41,9 @@ const GUESS = Math.log(32);
 /** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
-  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last), how
+  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last; at first the model is untrained), how
   // often the reader has pressed Train, whether this browser is slow or could not start, and whether the rest is unfolded.
-  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
+  own: { runs: null, shown: -1, at: 0, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const { follow, close } = trainer(/** @type {State} */ (state), set);
     const show = () => {
@@ -65,8 +66,9 @@ export default widget("TrainLab", {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
       <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
+      ${pictures(state, seen, set)} ${scoreBar(state, seen)} ${walk(seen, set)}
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run, seen.frame)}</b>${problemText(state)}</p>
-      ${pictures(state, seen, set)} ${walk(seen, set)} ${unfolding(state, set, id)}
+      ${unfolding(state, set, id)}
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
         ${legend(state, seen, set, id)}
         <div class="qkv-train-charts">${charts(state, seen)}</div>
@@ -83,7 +85,7 @@ export default widget("TrainLab", {
  * @param {SetState<State>} set
  * @param {string} id */
 const unfolding = ({ unfolded }, set, id) => html`<button type="button" class="qkv-control qkv-train-unfold"
-  aria-expanded=${unfolded} aria-controls="${id}-rest" @click=${() => set({ unfolded: !unfolded })}>curves and settings</button>`;
+  aria-expanded=${unfolded} aria-controls="${id}-rest" @click=${() => set({ unfolded: !unfolded })}>${t`curves and settings`}</button>`;
 
 /* ---- trainings */
 
@@ -92,7 +94,9 @@ const unfolding = ({ unfolded }, set, id) => html`<button type="button" class="q
 const storedRuns = ({ task, stored }) =>
   stored.flatMap((name) => {
     const found = storedOf(task)[name];
-    return found ? [{ ...found, name, choices: choicesWith({ task, ...found.choices }), isStored: true }] : [];
+    if (!found) return [];
+    const choices = choicesWith({ task, ...found.choices });
+    return [{ ...found, name: nameOf(choices), choices, isStored: true }];
   });
 
 /** @type {Frame} */
@@ -152,17 +156,18 @@ const choicesOf = (state) => ({
   seed: state.seed,
 });
 
-/** Start a training beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
+/** Go on with the paused training, if nothing was chosen since; else start one beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
  * @param {State} state
  * @param {SetState<State>} set */
 function train(state, set) {
+  if (state.status === "paused" && !chosenSince(state, seenIn(state))) return set({ status: "running" });
   const choices = choicesOf(state);
   const [first, ...others] = state.runs ?? storedRuns(state);
   const kept = first ? [first, ...others.slice(2 - MOST)] : [];
   const plain = nameOf(choices);
   const isKnown = kept.some(({ name }) => name === plain);
   const run = {
-    name: isKnown ? `${plain}, seed ${choices.seed}` : plain,
+    name: isKnown ? t`${plain}, seed ${choices.seed}` : plain,
     choices,
     frames: [],
     result: null,
@@ -187,18 +192,23 @@ function chosenSince(state, { run }) {
   return name === nameOf(run.choices) ? "" : name;
 }
 
+/** Check whether no model with these settings is trained yet or in training: then there is no answer to show.
+ * @param {State} state
+ * @param {Seen} seen */
+const isUntrained = (state, seen) => !isBusy(state.status) && chosenSince(state, seen) !== "";
+
 const buttons = (/** @type {State} */ state, /** @type {Seen} */ seen, /** @type {SetState<State>} */ set) => {
   const { status } = state;
-  const pauses = status === "paused" ? "Go on" : "Pause";
+  const pauses = status === "paused" ? t`Go on` : t`Pause`;
   const chosen = chosenSince(state, seen);
   return html`<div class="qkv-train-buttons">
-    <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>Train</button>
+    <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>${t`Train`}</button>
     ${button({
       label: pauses,
       disabled: status !== "running" && status !== "paused",
       onClick: () => set({ status: status === "running" ? "paused" : "running" }),
     })}
-    <span class="qkv-note qkv-train-next">${chosen ? html`press Train: <b>${chosen}</b>` : `next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>
+    <span class="qkv-note qkv-train-next">${chosen ? t`press Train: ${html`<b>${chosen}</b>`}` : nothing}</span>
   </div>`;
 };
 
@@ -212,14 +222,15 @@ function trainHere(state, seen, set) {
     currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
-  return html`<div class="qkv-train-here">${chosen ? button({ label: `Train: ${chosen}`, onClick }) : nothing}</div>`;
+  const next = html`<span class="qkv-note">${t`next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>`;
+  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : next}</div>`;
 }
 
 /* ---- texts */
 
 /** @param {number} share */
 const percent = (share) => `${num(100 * share, { places: share > 0.99 && share < 1 ? 1 : 0 })} %`;
-const nats = (/** @type {number} */ surprise) => `${num(surprise, { places: 2 })} nats`;
+const nats = (/** @type {number} */ surprise) => t`${num(surprise, { places: 2 })} nats`;
 
 const isLast = (/** @type {Training} */ { frames }, /** @type {Frame} */ frame) => frame === frames[frames.length - 1];
 
@@ -228,44 +239,43 @@ const isLast = (/** @type {Training} */ { frames }, /** @type {Frame} */ frame) 
  * @param {Training} run
  * @param {Frame} frame */
 function findingText(state, run, frame) {
-  if (run.frames.length === 0) return "Every number in the model is random. Press Train.";
-  const name = `“${run.name}”${run.isStored ? ", trained before" : ""}`;
-  const where = `step ${frame.step} of ${STEPS}`;
-  if (run.result && isLast(run, frame)) return `${name}: ${SAYS[state.task].end(run.result)}`;
-  return `${name}, ${where}: ${SAYS[state.task].during(frame)}`;
+  if (run.frames.length === 0) return t`Every number in the model is random. Press Train.`;
+  const name = run.isStored ? t`“${run.name}”, trained before` : t`“${run.name}”`;
+  if (run.result && isLast(run, frame)) return t`${name}: ${SAYS[state.task].end(run.result)}`;
+  return t`${name}, step ${frame.step} of ${STEPS}: ${SAYS[state.task].during(frame)}`;
 }
 
 /** What is said of a score, while the training runs and at its end.
  * @type {Record<State["task"], { during: (frame: Frame) => string, end: (result: Result) => string }>} */
 const SAYS = {
   tagger: {
-    during: ({ score }) => `it right in ${percent(score)} of 100 new sentences.`,
+    during: ({ score }) => t`it right in ${percent(score)} of 100 new sentences.`,
     end: ({ score, heldOut = NaN }) =>
-      `it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`,
+      t`it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`,
   },
   repeater: {
-    during: ({ score }) => `surprise ${nats(score)} at symbols that come again.`,
-    end: ({ score }) => `surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`,
+    during: ({ score }) => t`surprise ${nats(score)} at symbols that come again.`,
+    end: ({ score }) => t`surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`,
   },
   labeller: {
-    during: ({ score }) => `${percent(score)} of the labels of saw are right, in 100 new sentences.`,
-    end: ({ score }) => `${percent(score)} of the labels of saw are right, in 1,000 new sentences.`,
+    during: ({ score }) => t`${percent(score)} of the labels of saw are right, in 100 new sentences.`,
+    end: ({ score }) => t`${percent(score)} of the labels of saw are right, in 1,000 new sentences.`,
   },
 };
 
 /** @type {Record<string, (habit: { share: number }) => string>} */
 const HABITS = {
-  first: () => "Its answer is the first noun, always.",
-  second: () => "Its answer is the second noun, always.",
-  adjective: () => "Its answer depends on the adjective alone.",
-  verb: () => "Its answer depends on the verb alone.",
-  either: () => "Its answer is one of the two nouns, but hardly better than by chance.",
-  others: ({ share }) => `In ${percent(share)}, its answer is a noun that is not in the sentence.`,
-  same: () => "Two saws in one sentence always get the same label.",
-  seen: () => "It predicts symbols that were there before, but not the one that comes next.",
-  guess: () => "It has hardly learned more than to guess.",
+  first: () => t`Its answer is the first noun, always.`,
+  second: () => t`Its answer is the second noun, always.`,
+  adjective: () => t`Its answer depends on the adjective alone.`,
+  verb: () => t`Its answer depends on the verb alone.`,
+  either: () => t`Its answer is one of the two nouns, but hardly better than by chance.`,
+  others: ({ share }) => t`In ${percent(share)}, its answer is a noun that is not in the sentence.`,
+  same: () => t`Two saws in one sentence always get the same label.`,
+  seen: () => t`It predicts symbols that were there before, but not the one that comes next.`,
+  guess: () => t`It has hardly learned more than to guess.`,
   leak: () =>
-    "In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.",
+    t`In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.`,
 };
 
 /** Say what a model does that has not learned its task: at the end of its training alone.
@@ -276,13 +286,13 @@ function habitText(run, frame) {
   if (!result || !isLast(run, frame)) return "";
   const { habit, own = 0 } = result;
   const byHeart = own >= 0.95 && result.score < 0.9;
-  const learned = byHeart ? ` It has learned its own ${num(choices.sentences)} sentences by heart.` : "";
+  const learned = byHeart ? t` It has learned its own ${num(choices.sentences)} sentences by heart.` : "";
   return (HABITS[habit.kind]?.(habit) ?? "") + learned;
 }
 
 const problemText = (/** @type {State} */ { failed, isSlow }) => {
-  if (failed) return html` <b role="alert">The training could not start: ${failed}</b>`;
-  return isSlow ? " This browser has no SIMD for WebAssembly: the training takes about ten times as long." : "";
+  if (failed) return html` <b role="alert">${t`The training could not start: ${failed}`}</b>`;
+  return isSlow ? t` This browser has no SIMD for WebAssembly: the training takes about ten times as long.` : "";
 };
 
 /* ---- the texts that are shown, with arcs */
@@ -291,20 +301,25 @@ const problemText = (/** @type {State} */ { failed, isSlow }) => {
  * @param {Seen} seen
  * @param {SetState<State>} set */
 function pictures(state, seen, set) {
-  const { run, frame } = seen;
+  const { run } = seen;
+  const isNew = isUntrained(state, seen);
+  const frame = isNew ? NOTHING : seen.frame;
+  const isStored = run.isStored && !isNew;
   if (state.task === "repeater") {
     const layers = run.choices.layers;
-    return LAYERS.slice(2 - layers).map((title, i) =>
-      picture({
-        title: layers === 1 ? "its only layer" : title,
-        tokens: [...TEXT.slice(0, -1)],
-        from: TEXT.length - 2,
-        line: frame.shown?.[i],
-        right: TEXT[TEXT.length - 1],
-        asked: i ? "" : "next",
-        isStored: run.isStored,
-      }),
-    );
+    return layerNames()
+      .slice(2 - layers)
+      .map((title, i) =>
+        picture({
+          title: layers === 1 ? t`its only layer` : title,
+          tokens: [...TEXT.slice(0, -1)],
+          from: TEXT.length - 2,
+          line: frame.shown?.[i],
+          right: TEXT[TEXT.length - 1],
+          asked: i ? "" : t`next`,
+          isStored,
+        }),
+      );
   }
   if (state.task === "labeller")
     return SAWS.map((from, i) =>
@@ -315,7 +330,7 @@ function pictures(state, seen, set) {
         line: frame.shown?.[i],
         right: SAW_IS[i],
         asked: PUZZLE[from],
-        isStored: run.isStored,
+        isStored,
       }),
     );
   const { language, rule } = run.choices;
@@ -332,11 +347,11 @@ function pictures(state, seen, set) {
       line: frame.shown?.[i],
       right: nouns[first ? 0 : 1],
       asked: IT[language === "english" ? 0 : 1],
-      isStored: run.isStored,
+      isStored,
       turn: turns
         ? {
             isTurned: isTurned(state.rule, act, adjective),
-            onClick: () => set({ rule: flipped(state.rule, state.language, null, adjective) }),
+            onClick: () => set(chosen(state, { rule: flipped(state.rule, state.language, null, adjective) })),
           }
         : null,
     });
@@ -344,14 +359,24 @@ function pictures(state, seen, set) {
 }
 
 const SAW_IS = ["verb", "noun"];
-const LAYERS = ["layer 2, from the last symbol", "layer 1, the head that looks most at the symbol before"];
+const layerNames = () => [t`layer 2, from the last symbol`, t`layer 1, the head that looks most at the symbol before`];
 const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
+
+const GAP = 1.3; // letters between two words
+
+/** Return about how wide a word and the gap after it are, in letters.
+ * @param {string} word */
+const widthOf = (word) =>
+  [...word].reduce((sum, letter) => {
+    if (/\p{Script=Han}/u.test(letter)) return sum + 2;
+    return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
+  }, GAP);
 
 /** Return a text with arcs from the token that asks, and the likeliest answers.
  * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string, isStored: boolean,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
 function picture({ title, tokens, from, line, right, asked, isStored, turn = null }) {
-  const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
+  const widths = tokens.map(widthOf);
   const total = widths.reduce((sum, width) => sum + width, 0);
   /** @type {number[]} */
   const middles = [];
@@ -377,12 +402,12 @@ function picture({ title, tokens, from, line, right, asked, isStored, turn = nul
         const kind = j === from ? "qkv-train-asks" : "";
         const style = `flex-grow: ${widths[j]}; --qkv-p: ${rounded(weights[j] ?? 0)}`;
         return turn && j === last
-          ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title="teach it the opposite: this adjective means the other noun"
+          ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title=${t`teach it the opposite: this adjective means the other noun`}
               @click=${turn.onClick}>${token}<span aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</span></button>`
           : html`<span class=${kind} style=${style}>${token}</span>`;
       })}
     </div>
-    ${asked ? html`<p class="qkv-train-says">${asked} = ${isStored && !line ? "not stored at this step; press Train" : answers(line, right)}</p>` : nothing}
+    ${asked ? html`<p class="qkv-train-says">${asked} = ${isStored && !line ? t`not stored at this step; press Train` : answers(line, right)}</p>` : nothing}
   </figure>`;
 }
 
@@ -395,7 +420,7 @@ function answers(line, right) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
   const judged = word === right ? "✓" : `✗ (${right})`;
-  const verdict = chance - less < SURE ? "unsure" : judged;
+  const verdict = chance - less < SURE ? t`unsure` : judged;
   return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
     ${less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
 }
@@ -432,7 +457,7 @@ function charts(state, { runs, run, frame }) {
       y: 100,
       lines: 0.95,
       anchor: step ? "end" : "start",
-      content: step ? `${step} steps` : "0",
+      content: step ? t`${step} steps` : "0",
     }),
   );
   /** @param {{ title: unknown, reading: unknown, label: string, marks: unknown }} parts */
@@ -446,15 +471,15 @@ function charts(state, { runs, run, frame }) {
     const asked = state.task === "tagger" ? "it" : "saw";
     return [
       drawn({
-        title: html`<i>${asked}</i> right`,
-        reading: html`${shownShare(frame.score)} <small>of 100</small>`,
-        label: `The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
+        title: t`${html`<i>${asked}</i>`} right`,
+        reading: html`${shownShare(frame.score)} <small>${t`of 100`}</small>`,
+        label: t`The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
         marks: [yAxis({ scale: shareUp, ticks: [0, 0.5, 1], format: percent }), all((f) => f.score, shareUp)],
       }),
       drawn({
-        title: "loss",
+        title: t`loss`,
         reading: shownNumber(frame.loss),
-        label: "The loss in training.",
+        label: t`The loss in training.`,
         marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), all((f) => f.loss, lossUp)],
       }),
     ];
@@ -463,19 +488,18 @@ function charts(state, { runs, run, frame }) {
     curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
   return [
     drawn({
-      title: "surprise",
+      title: t`surprise`,
       reading: shownNumber(frame.score),
-      label: `The surprise in nats, for ${runs.length} trainings.`,
+      label: t`The surprise in nats, for ${runs.length} trainings.`,
       marks: [
-        yAxis({ scale: natsUp, ticks: [0, GUESS, 5], format: (x) => (x === GUESS ? "guess" : String(x)) }),
+        yAxis({ scale: natsUp, ticks: [0, GUESS, 5], format: (x) => (x === GUESS ? t`guess` : String(x)) }),
         all((f) => f.score, natsUp),
       ],
     }),
     drawn({
-      title: "scores",
-      reading: html`<small>followed</small> ${shownNumber(frame.followed ?? NaN)} <small>before</small> ${shownNumber(frame.previous ?? NaN)}`,
-      label:
-        "The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.",
+      title: t`scores`,
+      reading: html`<small>${t`followed`}</small> ${shownNumber(frame.followed ?? NaN)} <small>${t`before`}</small> ${shownNumber(frame.previous ?? NaN)}`,
+      label: t`The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.`,
       marks: [
         yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
         scores((f) => f.previous ?? NaN, "qkv-train-1"),
@@ -488,14 +512,32 @@ function charts(state, { runs, run, frame }) {
 const shownNumber = (/** @type {number} */ x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
 const shownShare = (/** @type {number} */ x) => (Number.isFinite(x) ? percent(x) : "–");
 
+/** Return a bar with what the model has learned at the frame: the share that is right or, for the repeater, how far the
+ * surprise has come from that of a guess to none.
+ * @param {State} state
+ * @param {Seen} seen */
+function scoreBar(state, seen) {
+  const { task } = state;
+  const { run, frame } = isUntrained(state, seen) ? { ...seen, frame: NOTHING } : seen;
+  const { score } = run.result && isLast(run, frame) ? run.result : frame;
+  const share = task === "repeater" ? 1 - score / GUESS : score;
+  const ends =
+    task === "repeater"
+      ? [t`a guess`, t`certain`]
+      : [t`${html`<i>${task === "tagger" ? "it" : "saw"}</i>`} right`, shownShare(score)];
+  return html`<div class="qkv-train-bar" aria-hidden="true">
+    <span>${ends[0]}</span><i style="--qkv-p: ${rounded(Math.min(1, Math.max(0, share || 0)))}"></i><b>${ends[1]}</b>
+  </div>`;
+}
+
 /** Return the handle that walks through what was seen. */
 const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */ set) =>
   run.frames.length > 1
     ? stepSlider({
-        label: "step",
+        label: t`step`,
         value: frame.step,
         values: run.frames.map(({ step }) => step),
-        text: `${frame.step} of ${STEPS}`,
+        text: t`${frame.step} of ${STEPS}`,
         onInput: (step) => set({ at: run.frames.findIndex((one) => one.step === step) }),
       })
     : nothing;
@@ -505,15 +547,22 @@ const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */
  * @param {Seen} parts
  * @param {SetState<State>} set
  * @param {string} id */
-const legend = ({ task, seed }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
-  <legend class="qkv-label">trainings</legend>
+const legend = ({ task, seed, status }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
+  <legend class="qkv-label">${t`trainings`}</legend>
   <div>${runs.map(
     (one, i) => html`<label class="qkv-pick qkv-train-name">
       <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ ...one.choices, seed, shown: i, at: -1 })}>
       <svg viewBox="0 0 24 8" aria-hidden="true"><line class="qkv-curve qkv-train-${i}" x1="0" x2="24" y1="4" y2="4" /></svg>
-      ${one.name} <b>${lastScore(task, one)}</b></label>`,
+      ${one.name} <b>${lastScore(task, one)}</b></label>${
+        one.isStored || (isBusy(status) && i === runs.length - 1)
+          ? nothing
+          : html`<button type="button" class="qkv-control qkv-train-away" aria-label=${t`remove ${one.name}`}
+              @click=${() => set({ runs: runs.filter((each) => each !== one), shown: -1, at: -1 })}>×</button>`
+      }`,
   )}</div>
 </fieldset>`;
+
+const isBusy = (/** @type {State["status"]} */ status) => status === "running" || status === "paused";
 
 /** @param {State["task"]} task
  * @param {Pick<Training, "result" | "frames">} parts */
@@ -526,14 +575,14 @@ function lastScore(task, { result, frames }) {
 /* ---- what can be chosen before a training */
 
 /** @typedef {"scaled" | "positions" | "residual" | "norm" | "feed_forward" | "warm_up"} Switch */
-/** @type {Record<Switch, unknown>} */
+/** @type {Record<Switch, () => unknown>} */
 const SWITCHES = {
-  scaled: html`divide by √<var>d<sub>k</sub></var>`,
-  positions: "positions",
-  residual: "residual stream",
-  norm: "norm",
-  feed_forward: "feed-forward",
-  warm_up: "warm-up",
+  scaled: () => t`divide by √${html`<var>d<sub>k</sub></var>`}`,
+  positions: () => t`positions`,
+  residual: () => t`residual stream`,
+  norm: () => t`norm`,
+  feed_forward: () => t`feed-forward`,
+  warm_up: () => t`warm-up`,
 };
 /** @param {string} name
  * @returns {name is Switch} */
@@ -548,23 +597,23 @@ const named = (values, nameOfValue) => values.map((value) => ({ value, label: na
 
 /** @typedef {"layers" | "heads" | "rate" | "sentences" | "sees" | "language"} Choice */
 /** What can be chosen of some values.
- * @type {Record<Choice, { label: string, options: { value: number | string, label: string }[] }>} */
+ * @type {Record<Choice, () => { label: string, options: { value: number | string, label: string }[] }>} */
 const CHOICES = {
-  layers: { label: "layers", options: named([1, 2], String) },
-  heads: { label: "heads", options: named([1, 2, 4], String) },
-  rate: {
-    label: "learning rate",
+  layers: () => ({ label: t`layers`, options: named([1, 2], String) }),
+  heads: () => ({ label: t`heads`, options: named([1, 2, 4], String) }),
+  rate: () => ({
+    label: t`learning rate`,
     options: named([0.1, 0.3, 1, 3, 10], (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`)),
-  },
-  sentences: { label: "sentences", options: named([50, 200, 1000, 5000, 20000], (count) => num(count)) },
-  sees: { label: "tagger", options: named(["alone", "window", "attention", "attention, positions"], String) },
-  language: {
-    label: "language",
+  }),
+  sentences: () => ({ label: t`sentences`, options: named([50, 200, 1000, 5000, 20000], (count) => num(count)) }),
+  sees: () => ({ label: "tagger", options: named(["alone", "window", "attention", "attention, positions"], seesOf) }),
+  language: () => ({
+    label: t`language`,
     options: [
-      { value: "english", label: "English" },
-      { value: "chinese", label: "Chinese" },
+      { value: "english", label: t`English` },
+      { value: "chinese", label: t`Chinese` },
     ],
-  },
+  }),
 };
 /** @param {string} name
  * @returns {name is Choice} */
@@ -609,8 +658,8 @@ function settings(state, set, id) {
       ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
       : html`<div>${content}</div>`;
   return html`
-    ${made.length ? folded("Leave another part out, or change one", parts(made, state, set, id)) : nothing}
-    ${taught.length ? folded("Teach it something else", parts(taught, state, set, id)) : nothing}`;
+    ${made.length ? folded(t`Leave another part out, or change one`, parts(made, state, set, id)) : nothing}
+    ${taught.length ? folded(t`Teach it something else`, parts(taught, state, set, id)) : nothing}`;
 }
 
 /** @param {string[]} names
@@ -621,13 +670,17 @@ function parts(names, state, set, id) {
   const switches = names.filter(isSwitch);
   const choose = (/** @type {Partial<Choices>} */ changes) => set(chosen(state, changes));
   return html`
-    <div class="qkv-train-made">
-      ${switches.map((name) => toggle({ label: SWITCHES[name], checked: state[name], onChange: (on) => choose({ [name]: on }) }))}
-      ${names.includes("mask") ? toggle({ label: "causal mask", checked: !state.mask_forgotten, onChange: (on) => choose({ mask_forgotten: !on }) }) : nothing}
-    </div>
+    ${
+      switches.length || names.includes("mask")
+        ? html`<div class="qkv-train-made">
+      ${switches.map((name) => toggle({ label: SWITCHES[name](), checked: state[name], onChange: (on) => choose({ [name]: on }) }))}
+      ${names.includes("mask") ? toggle({ label: t`causal mask`, checked: !state.mask_forgotten, onChange: (on) => choose({ mask_forgotten: !on }) }) : nothing}
+    </div>`
+        : nothing
+    }
     <div class="qkv-train-few">${names.filter(isChoice).map((name) =>
       choices({
-        ...CHOICES[name],
+        ...CHOICES[name](),
         name: `${id}-${name}`,
         value: /** @type {number | string} */ (state[name]),
         onChange: (value) => choose({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
@@ -640,13 +693,14 @@ function parts(names, state, set, id) {
  * turns an adjective round.
  * @param {State} state
  * @param {SetState<State>} set */
-function ruleOf({ rule: turned, language }, set) {
+function ruleOf(state, set) {
+  const { rule: turned, language } = state;
   const acts = Object.entries(adjectivesOf(language));
   const chip = (
     /** @type {string} */ act,
     /** @type {string} */ adjective,
   ) => html`<button type="button" class="qkv-train-chip" aria-pressed=${isTurned(turned, act, adjective)}
-    @click=${() => set({ rule: flipped(turned, language, act, adjective) })}>${adjective}</button>`;
+    @click=${() => set(chosen(state, { rule: flipped(turned, language, act, adjective) }))}>${adjective}</button>`;
   const side = (
     /** @type {string} */ act,
     /** @type {Adjectives} */ { actor, other },
@@ -656,12 +710,12 @@ function ruleOf({ rule: turned, language }, set) {
       .filter((adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst)
       .map((adjective) => chip(act, adjective));
   return html`<div class="qkv-train-rule">
-    <p class="qkv-label">the rule: press an adjective to turn it round</p>
+    <p class="qkv-label">${t`the rule: press an adjective to turn it round`}</p>
     <div class="qkv-train-acts">
-      <span></span><span class="qkv-note">it: the noun before</span><span class="qkv-note">the noun after</span>
+      <span></span><span class="qkv-note">${t`it: the noun before`}</span><span class="qkv-note">${t`the noun after`}</span>
       ${acts.map(([act, sides]) => html`<b>${act}</b><div>${side(act, sides, true)}</div><div>${side(act, sides, false)}</div>`)}
     </div>
-    ${button({ label: "our rule", disabled: turned.length === 0, onClick: () => set({ rule: [] }) })}
+    ${button({ label: t`our rule`, disabled: turned.length === 0, onClick: () => set(chosen(state, { rule: [] })) })}
   </div>`;
 }
 
@@ -670,8 +724,8 @@ function ruleOf({ rule: turned, language }, set) {
 /** @param {Seen} parts */
 const numbers = ({ runs, run }) => [
   {
-    caption: `Training “${run.name}”`,
-    head: ["step", "loss", "score", "weights of the token that asks"],
+    caption: t`Training “${run.name}”`,
+    head: [t`step`, t`loss`, t`score`, t`weights of the token that asks`],
     rows: run.frames
       .filter(({ step }) => step % 100 === 0)
       .map(({ step, loss, score, shown }) => [
@@ -685,7 +739,12 @@ const numbers = ({ runs, run }) => [
 ];
 
 const allTrainings = (/** @type {Training[]} */ runs) => ({
-  caption: "All trainings: the score at the end",
-  head: ["training", "score", "seed", "stored"],
-  rows: runs.map((one) => [one.name, lastScore(one.choices.task, one), one.choices.seed, one.isStored ? "yes" : "no"]),
+  caption: t`All trainings: the score at the end`,
+  head: [t`training`, t`score`, t`seed`, t`stored`],
+  rows: runs.map((one) => [
+    one.name,
+    lastScore(one.choices.task, one),
+    one.choices.seed,
+    one.isStored ? t`yes` : t`no`,
+  ]),
 });

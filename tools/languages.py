@@ -1,0 +1,102 @@
+"""What the site of a language is built from: the woven course, with the outputs of the English notebooks.
+
+No notebook runs again. `prepare` writes into a folder all that Jupyter Book reads: notebooks and pages, a cache with
+their outputs, the configuration, the table of contents, and links to what all languages share.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+
+from tools.course import ROOT
+from tools.translations import outputs, weaving
+from tools.translations.skin import speak, t
+
+SHARED = ("src", "browser_python", "tools", "node_modules", "book/ext", "book/static", "book/templates")
+EXERCISES = "exercises"
+
+
+def prepare(language: str, folder: Path, toc: Path, english: Path) -> None:
+    """Write what the site of a language is built from into a folder.
+
+    Args:
+        language: its code, such as zh_TW
+        folder: where all of it is written
+        toc: the table of contents of the English site
+        english: the cache with the English notebooks that have run
+    """
+    speak(language)
+    woven = weaving.weave(language, folder)
+    for name in SHARED:
+        place = folder / name
+        if not place.is_symlink():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(ROOT / name)
+    write(
+        folder / "_config.yml",
+        (ROOT / "_config.yml").read_text(encoding="utf-8").replace("language: en", f"language: {language}"),
+    )
+    write(folder / "_toc.yml", table_of_contents(toc))
+    fill_cache(language, folder, [path for path in woven if path.suffix == ".ipynb"], english)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, unless it has this text already: Sphinx reads pages again when their files are newer."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def table_of_contents(toc: Path) -> str:
+    """Return the table of contents with translated captions, and without the solutions, which are in English alone."""
+    table = yaml.safe_load(toc.read_text(encoding="utf-8"))
+    parts = table.get("parts", [])
+    for part in parts:
+        part["caption"] = t(part["caption"])
+        part["chapters"] = [page for page in part["chapters"] if not page["file"].startswith("solutions/")]
+    table["parts"] = [part for part in parts if part["chapters"]]
+    return yaml.safe_dump(table, sort_keys=False, allow_unicode=True)
+
+
+def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path) -> None:
+    """Write a cache with the woven notebooks and their outputs, which Jupyter Book takes from there."""
+    place = folder / "_build" / ".jupyter_cache"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    source, cache = get_cache(str(english)), get_cache(str(place))
+    for path in notebooks:
+        name = path.relative_to(folder)
+        before = nbformat.read(ROOT / name, as_version=4)
+        after = json.loads(path.read_text(encoding="utf-8"))
+        if name.parts[0] != EXERCISES:  # an exercise prints only that nothing has been attempted
+            try:
+                run = with_outputs(json.loads(nbformat.writes(before)), cached(source, before))
+            except KeyError:
+                continue  # a notebook that is not a page of the site
+            after = outputs.transplanted(run, after, weaving.translate_page(ROOT / name, language))
+        bundle = CacheBundleIn(nbformat.from_dict(after), str(path))
+        cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
+def cached(cache: Any, notebook: Any) -> dict[str, Any]:
+    """Return the cached run of a notebook, as JSON."""
+    found = cache.get_cache_bundle(cache.match_cache_notebook(notebook).pk).nb
+    return dict(json.loads(nbformat.writes(found)))
+
+
+def with_outputs(notebook: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook with the outputs of its run. A cache holds the code cells alone."""
+    cells = iter([cell for cell in run["cells"] if cell["cell_type"] == "code"])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            done = next(cells)
+            cell |= {"outputs": done["outputs"], "execution_count": done["execution_count"]}
+    notebook["metadata"]["widgets"] = run["metadata"].get("widgets", {})
+    return notebook

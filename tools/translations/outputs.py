@@ -1,0 +1,105 @@
+"""Give a woven notebook the outputs of its source, with their texts translated, so that nothing runs twice.
+
+The code of both is the same except for texts that are shown, and so are the numbers. A text is replaced only where the
+whole of it is found: a trait of a prediction, the caption, alt text or label of a figure, a printed line.
+"""
+
+from __future__ import annotations
+
+import copy
+import html
+import re
+from typing import Any
+
+from tools.translations import code
+from tools.translations.sources import Notebook, Translate, Unit, is_hidden
+
+PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
+# What stands around a text of a figure in its HTML, and before its alt text in the plain form.
+AROUND = (('aria-label="', '"'), ("<figcaption>", "</figcaption>"), (">", "</text>"), ("Figure: ", ""))
+
+
+def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebook:
+    """Return the woven notebook with the outputs of the notebook that was run."""
+    result = copy.deepcopy(woven)
+    result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
+    traits: dict[str, str] = {}
+    for cell, source in zip(result["cells"], run["cells"], strict=True):
+        if cell["cell_type"] != "code":
+            continue
+        cell["outputs"] = copy.deepcopy(source["outputs"])
+        cell["execution_count"] = source["execution_count"]
+        if not is_hidden(source):
+            translate_outputs(cell, source, translate, traits)
+    for states in result["metadata"]["widgets"].values():
+        for model in states.get("state", {}).values():
+            model["state"] = exactly(model["state"], traits)
+    return result
+
+
+def translate_outputs(
+    cell: dict[str, Any], source: dict[str, Any], translate: Translate, traits: dict[str, str]
+) -> None:
+    """Translate the texts of a cell in its outputs; add those of its prediction to `traits`."""
+    for place in code.places("".join(source["source"])):
+        text = translate(Unit(source["id"], place.kind, place.text))
+        if place.kind == "prediction":
+            traits[place.text] = text
+        elif text != place.text and place.kind != "comment":
+            for output in cell["outputs"]:
+                replace(output, place.kind, place.text, text)
+
+
+def exactly(value: Any, texts: dict[str, str]) -> Any:
+    """Replace the strings in a structure that are one of these texts."""
+    if isinstance(value, str):
+        return texts.get(value, value)
+    if isinstance(value, list):
+        return [exactly(each, texts) for each in value]
+    return {key: exactly(each, texts) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
+    """Replace a text in an output, if it is there: it may be printed only in another case."""
+    if kind == "print":
+        if "text" in output:
+            output["text"] = printed("".join(output["text"]), text, new)
+        return
+    for mime, before in output.get("data", {}).items():
+        if isinstance(before, list) and all(isinstance(line, str) for line in before):
+            before = "".join(before)
+        if isinstance(before, str):
+            output["data"][mime] = drawn(before, text, new)
+
+
+def drawn(output: str, text: str, new: str) -> str:
+    """Replace a text of a figure: its alt text, its caption or a label, each line of which is an element."""
+    lines, fresh = (re.split(r"\n|\\n", each) for each in (text, new))
+    if len(lines) != len(fresh):
+        return output
+    for old, line in zip(lines, fresh, strict=True):
+        pattern, target = pattern_of(html.escape(old), r"[^<>]*?"), target_of(html.escape(old), html.escape(line))
+        for left, right in AROUND:
+            around = f"(?P<left>{re.escape(left)}){pattern}(?P<right>{re.escape(right)})"
+            output = re.sub(around, rf"\g<left>{target}\g<right>", output)
+    return output
+
+
+def printed(output: str, text: str, new: str) -> str:
+    """Replace the lines that an f-string has printed: its fixed parts are found, and what stands between is kept."""
+    pattern = pattern_of(text)
+    whole = re.compile(f"{pattern}$", re.MULTILINE)
+    return (whole if whole.search(output) else re.compile(pattern)).sub(target_of(text, new), output)
+
+
+def pattern_of(text: str, value: str = ".*?") -> str:
+    """Return the pattern of what an f-string becomes: its fixed parts, and a group for each placeholder."""
+    fixed = (part.replace("{{", "{").replace("}}", "}") for part in PLACEHOLDER.split(text))
+    first, *others = map(re.escape, fixed)
+    return first + "".join(f"(?P<v{number}>{value}){part}" for number, part in enumerate(others, 1))
+
+
+def target_of(text: str, new: str) -> str:
+    """Return the replacement that puts the values of an f-string into its translation."""
+    groups = {hole: rf"\g<v{number}>" for number, hole in enumerate(PLACEHOLDER.findall(text), 1)}
+    return PLACEHOLDER.sub(lambda hole: groups[hole[0]], new.replace("\\", r"\\"))
