@@ -522,3 +522,45 @@ def test_the_report_names_those_whom_the_list_does_not_tell_apart(tmp_path, stud
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert ("Not told apart" in report) == bool(unclear)
     assert ", ".join(unclear) in report
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "student\tname\nada\tAda L\nbob\tBob M\n".encode("utf-16"),  # "Unicode text" of Excel
+        b"student;name\rada;Ada L\rbob;Bob M\r",  # as it was saved on an old Macintosh
+        b"\xef\xbb\xbfstudent,name\r\nada,Ada L\r\nbob,Bob M\r\n",
+        b'student,name\nada,"Ada\rL"\nbob,"Bob\nM"\n',
+    ],
+)
+def test_a_list_of_the_class_is_read_however_it_was_saved(tmp_path, data):
+    file = tmp_path / "list.csv"
+    file.write_bytes(data)
+    roster = read_roster(file)
+    assert [person.shown for person in roster.people] == ["ada", "bob"]
+    assert roster.person_of("bob m", None) == roster.people[1]
+
+
+def test_a_file_that_is_no_table_is_said_to_be_none(tmp_path):
+    file = tmp_path / "list.csv"
+    file.write_text(f"student\n{'x' * 200_000}\n")
+    with pytest.raises(ValueError, match="is not a table"):
+        read_roster(file)
+
+
+def test_twice_the_class_is_twice_the_work(monkeypatch):
+    """A class of 1,000 with a list took minutes: each name was compared with every other."""
+    compared = Counter()
+
+    def counted(text):
+        compared[text] += 1
+        return text.casefold()
+
+    monkeypatch.setattr("qkv.grading.roster._key", counted)
+    names = [f"u{i}" for i in range(300)]
+    roster = Roster(tuple(Person({"student": name, "email": f"{name}@x.org"}) for name in names))
+    students = dict.fromkeys(names)
+    assert roster.unclear(students) == []
+    assert roster.missing(students.items()) == []
+    assert [roster.names_of(name, None)[0] for name in names] == names
+    assert compared.total() < 100 * len(names)

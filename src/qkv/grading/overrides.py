@@ -24,6 +24,7 @@ from qkv.words import sentences, t
 COLUMNS = ("student", "question", "points", "reason")
 EVERYBODY = "*"
 FULL = "full"
+MOST = 1000.0  # points in one line; more is a slip of the hand, and the sum of many would be no number
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,12 @@ def _points(text: str, path: Path) -> float | None:
     """Return the points in a cell of the table; None stands for all points.
 
     Raises:
-        ValueError: the cell is neither a number nor the word for all points.
+        ValueError: the cell is neither a number of at most MOST nor the word for all points.
     """
     try:
-        return None if text.casefold() == FULL else number(float(text.replace(",", ".")))
+        points = None if text.casefold() == FULL else number(float(text.replace(",", ".")))
     except ValueError:
-        raise ValueError(f"{path} has {text!r} for points. It has to be a number from 0, or {FULL}.") from None
+        points = MOST + 1
+    if points is not None and points > MOST:
+        raise ValueError(f"{path} has {text[:40]!r} for points. It has to be a number from 0 to {MOST:g}, or {FULL}.")
+    return points

@@ -6,6 +6,7 @@ column `student`. Names are compared without regard to case, spaces and punctuat
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
@@ -13,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from qkv.grading.systems import Owner
@@ -23,6 +25,7 @@ IDS = (
     "id number", "sis user id", "id",
 )  # fmt: skip
 NAMES = ("student", "name", "full name", "student name")
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # the first bytes of a file that Excel calls "Unicode text"
 FIRST, LAST = ("first name", "firstname"), ("last name", "surname", "lastname")
 
 
@@ -52,10 +55,10 @@ class Person:
         texts = [*(self.row.get(column, "") for column in (*IDS, *NAMES)), f"{first} {last}", f"{last} {first}"]
         return [text.strip() for text in (*texts, f"{behind} {before}" if comma else "") if _key(text)]
 
-    @property
-    def keys(self) -> set[str]:
+    @cached_property
+    def keys(self) -> frozenset[str]:
         """The names of the learner, as they are compared."""
-        return set(map(_key, self.called))
+        return frozenset(map(_key, self.called))
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,15 @@ class Roster:
     """The learners of a class; without a list, there are none."""
 
     people: tuple[Person, ...] = ()
+
+    @cached_property
+    def by_key(self) -> Mapping[str, list[Person]]:
+        """The learners that have a name, by the name as it is compared."""
+        found: dict[str, list[Person]] = {}
+        for person in self.people:
+            for key in person.keys:
+                found.setdefault(key, []).append(person)
+        return found
 
     def person_of(self, student: str, owner: Owner | None) -> Person | None:
         """Return the learner that a submission is from, or None if nobody or more than one has that name."""
@@ -76,7 +88,7 @@ class Roster:
             names = [owner.name]
         several: list[Person] = []
         for name in names:
-            found = [person for person in self.people if name and _key(name) in person.keys]
+            found = self.by_key.get(_key(name), [])
             if len(found) == 1:
                 return found
             several = several or found
@@ -95,9 +107,8 @@ class Roster:
         person = self.person_of(student, owner)
         if person is None:
             return (student,)
-        of_others = set().union(*(other.keys for other in self.people if other is not person))
         names = (person.shown, student, *person.called)
-        return tuple(dict.fromkeys(name for name in names if _key(name) not in of_others))
+        return tuple(dict.fromkeys(name for name in names if self.by_key.get(_key(name), [person]) == [person]))
 
     @property
     def fingerprint(self) -> str:
@@ -143,11 +154,20 @@ def read_roster(path: Path) -> Roster:
 
 
 def read_table(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file that are not empty. Commas, semicolons or tabs separate its cells."""
-    text = path.read_bytes().decode("utf-8-sig", "replace")
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)
-    return [row for row in csv.reader(io.StringIO(text), delimiter=separator) if any(map(str.strip, row))]
+    """Return the rows of a CSV file that are not empty. Commas, semicolons or tabs separate its cells.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no table.
+    """
+    data = path.read_bytes()
+    text = data.decode("utf-16" if data.startswith(UTF16) else "utf-8-sig", "replace")
+    first = next(iter(text.splitlines()), "")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    try:
+        return [row for row in rows if any(map(str.strip, row))]
+    except csv.Error as why:
+        raise ValueError(f"{path} is not a table (CSV): {why}") from None
 
 
 def _key(text: str) -> str:
