@@ -172,6 +172,28 @@ def test_an_answer_that_is_endless_in_the_model_alone_ends_and_keeps_its_points(
     assert "new sentences" not in found["html"]
 
 
+# The loop of an answer, while the clock goes on by a second at each reading: the first one begins the time.
+ENDLESS = """import itertools, time
+from qkv.sandboxed.time_limit import TimeUp, at_most
+turns, ticks, clock = [], itertools.count(), time.monotonic
+def answer():
+    while True:
+        turns.append(1)
+time.monotonic = lambda: next(ticks)
+try:
+    with at_most(20):
+        answer()
+except TimeUp as limit:
+    print(limit, len(turns))
+finally:
+    time.monotonic = clock
+"""
+
+
+def test_the_clock_ends_a_loop_after_four_times_the_limit_so_that_a_busy_machine_costs_no_points(shared: Interpreter):
+    assert printed(shared, ENDLESS) == "80 s 81\n"
+
+
 DEEP = {
     "forward": "class A(nn.Module):\n    def forward(self, x):\n        return self(x)\nA()(torch.ones(1))",
     "__getattr__": "class A:\n    def __getattr__(self, name):\n        return self.other\nA().x",

@@ -506,7 +506,8 @@ def test_an_answer_that_does_not_end_is_stopped(monkeypatch, capsys):
     before = signal.getsignal(signal.SIGALRM)
     report = check("3.1", endless)
     assert (report.status, report.points) == ("error", 0)
-    assert "more than 0.3 seconds and was stopped" in report.message
+    # Of processor time; on a busy machine, four times as long by the clock.
+    assert re.search(r"more than (0\.3|1\.2) seconds and was stopped", report.message)
     assert "takes too long" in report.message
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)[0]) == (before, 0)
 
