@@ -37,7 +37,9 @@ def test_release_writes_and_says_so(course, capsys):
 
 def test_check_names_what_is_out_of_sync_and_the_command_that_mends_it(course, capsys):
     assert main(["release", "--check"]) == 1
-    assert "exercises/03_a.ipynb is missing. To fix this, run: qkv release" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "exercises/03_a.ipynb is missing." in said
+    assert "qkv release" in said
     assert not (course / "exercises").exists()
     main(["release"])
     assert main(["release", "--check"]) == 0

@@ -21,12 +21,14 @@ function randomKernels(memory, Numbers) {
     },
     normal(out, start, stop) {
       const O = numbers(out, stop);
+      const rounded = single ? Math.fround : (/** @type {number} */ value) => value; // torch rounds each step
+      const whole = rounded(2 * Math.PI);
       for (let block = start; block < stop; block += 16)
         for (let j = block; j < block + 8; j++) {
-          const radius = Math.sqrt(-2 * Math.log(1 - O[j]));
-          const turn = 2 * Math.PI * O[j + 8];
-          O[j] = radius * Math.cos(turn);
-          O[j + 8] = radius * Math.sin(turn);
+          const radius = rounded(Math.sqrt(-2 * rounded(Math.log(1 - O[j]))));
+          const turn = rounded(whole * O[j + 8]);
+          O[j] = radius * rounded(Math.cos(turn));
+          O[j + 8] = radius * rounded(Math.sin(turn));
         }
     },
   });

@@ -29,7 +29,8 @@ const placeOf = (element) => /** @type {HTMLElement} */ (element.closest(".qkv-l
 const HERE = all("[data-page]")[0]?.dataset.page ?? "";
 const FILES = new URL("python/", /** @type {HTMLScriptElement} */ (document.currentScript).src);
 const LOOKING = t`Still comparing it with known mistakes …`;
-const SECONDS = { check: 20, run: 60 }; // time limits; a cell of a chapter may compute for long
+const SECONDS = { check: 90, run: 60 }; // limits by the clock: a busy machine may take four times as long as an idle one.
+// Python itself stops most answers after 80; a cell of a chapter takes at most 15 on an idle machine
 
 /** @type {HTMLElement[]} */
 let places = []; // the elements that show what Python does, beside the buttons that wait for it

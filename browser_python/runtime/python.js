@@ -33,6 +33,8 @@ const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells and checks use
 const RUNNING = t`Running …`;
+const IS_LONG = t`Still running. Is there a loop that does not end? Then press Stop.`;
+const LONG = 20e3; // ms; by then, almost everything that ends has ended
 const DIED = t`Python ended: this code called functions too deeply inside each other, or needed too much memory. It starts anew with the next Run or Check.`;
 const ODD = t`Python ended: this code changed the part of Python that answers the page, so there is no result. Python starts anew with the next Run or Check.`;
 const START = t`Starting Python …`;
@@ -274,8 +276,12 @@ export class Python {
     const id = ++this.#lastId;
     const since = Date.now();
     this.#say(this.#readySince < since ? RUNNING : this.#stage);
+    let isTold = false;
     const clock = setInterval(() => {
-      if (Date.now() - Math.max(since, this.#readySince) > limit * 1000)
+      const ran = Date.now() - Math.max(since, this.#readySince);
+      if (ran > LONG && !isTold) this.#say(IS_LONG);
+      isTold ||= ran > LONG;
+      if (ran > limit * 1000)
         this.end(
           t`Stopped: this ran for ${limit} seconds. Is there a loop that does not end, or a step that takes too long? Python starts anew with the next Run or Check.`,
         );

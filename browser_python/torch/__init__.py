@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any
 
-from . import autograd, inplace, linalg, nn, optim, special, testing, utils
+from . import autograd, distributions, inplace, linalg, nn, optim, special, testing, utils
 from . import printing as _tensor_str
 from .arguments import check_tensor_arguments as _check_tensor_arguments
 from .arithmetic import (

@@ -66,7 +66,7 @@ TO_FLOATING: dict[str, tuple[Any, Any]] = {
     "log2": (lambda x: math.log2(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(2))),
     "log10": (lambda x: math.log10(x) if x > 0 else log_of(x), lambda g, x: g / (x * math.log(10))),
     "log1p": (lambda x: math.log1p(x) if x > -1 else log_of(1 + x), lambda g, x: g / (1 + x)),
-    "expm1": (lambda x: math.expm1(x) if x < 700 else inf, lambda g, y: g * (y + 1)),
+    "expm1": (lambda x: inf if x > 700 else math.expm1(x), lambda g, y: g * (y + 1)),
     "exp2": (lambda x: power(2.0, x), lambda g, y: g * y * math.log(2)),
     "sqrt": (sqrt_of, lambda g, y: g / (2 * y)),
     "rsqrt": (lambda x: quotient(1.0, sqrt_of(x)), lambda g, y: g * -0.5 * y * y * y),
@@ -650,7 +650,10 @@ def round(x: Tensor, *, decimals: int = 0) -> Tensor:
         name = "round_cpu" if decimals else "round_vml_cpu"
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if decimals:
-        return (x * 10**decimals).round() / 10**decimals
+        scaled = x.float() if x.dtype.itemsize == 2 else x
+        power = 10.0 ** abs(decimals)
+        found = (scaled * power).round() / power if decimals > 0 else (scaled / power).round() * power
+        return found.to(x.dtype)
     return x.clone() if x.dtype.kind < FLOATING else unary_op("round", x, round_of, lambda g: g * 0, x.dtype)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = dirname(__file__)
 MODULES = ("forward", "__call__")  # a module's functions: the operation is what they call
-HELPERS = {"checked", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
+HELPERS = {"of_all", "checked", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
 
 Locals = dict[str, Any]  # the local variables of a function
 
@@ -31,7 +31,10 @@ def by_operands(names: Locals) -> str:
 
 def of_product(names: Locals) -> str:
     """Return the name of a product of matrices or vectors."""
-    sizes = (names["a"].ndim, names["b"].ndim)
+    a, b = names["a"], names["b"]
+    if b.ndim > 2 and a.requires_grad and (a.ndim == 2 or (b.ndim == a.ndim == 3 and a.shape[0] == 1 < b.shape[0])):
+        return f"{'Transpose' if 1 in (a.shape[-2], b.shape[-1]) else 'Clone'}Backward0"  # torch swaps the factors
+    sizes = (a.ndim, b.ndim)
     small = {(1, 1): "DotBackward0", (2, 1): "MvBackward0", (1, 2): "SqueezeBackward4", (2, 2): "MmBackward0"}
     return small.get(sizes, "ViewBackward0" if sizes[1] == 1 else "UnsafeViewBackward0")
 
@@ -176,7 +179,7 @@ OTHERS = {  # torch's names for functions of other names
     **{"prelu": "PreluKernelBackward0", "logsigmoid": "LogSigmoidBackward0"},
     **{"rms_norm": "MulBackward0", "batch_norm": "NativeBatchNormBackward0", "group_norm": "NativeGroupNormBackward0"},
     **{"cov": "SqueezeBackward0", "quantile": "SqueezeBackward4", "cartesian_prod": "StackBackward0"},
-    **dict.fromkeys(("to", "type_"), "ToCopyBackward0"),
+    **dict.fromkeys(("to", "type_", "type_as"), "ToCopyBackward0"),
     **dict.fromkeys(("T", "movedim", "moveaxis"), "PermuteBackward0"),
     **dict.fromkeys(("mT", "swapaxes", "swapdims"), "TransposeBackward0"),
     **dict.fromkeys(("view_as", "unflatten", "repeat_interleave", "einsum"), "ViewBackward0"),

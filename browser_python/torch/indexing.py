@@ -341,10 +341,10 @@ def select(x: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Return a view of the indices start, …, start + length − 1 of the axis `dim`.
+    """Return a view of the indices start, …, start + length − 1 of the axis `dim`; a negative start counts from its end.
 
     Raises:
-        RuntimeError: the length is negative, or this is more than the axis has.
+        RuntimeError: the length is negative, or the last of these indices is beyond the axis.
     """
     d = axis_of(dim, x.ndim)
     if length < 0:
@@ -393,13 +393,14 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
             f"Size does not match at dimension {large[0]} expected index {list(index.shape)} to be no larger than self "
             f"{list(x.shape)} apart from dimension {d}"
         )
-    st = list(row_major(x.shape))
+    size = x.shape or (1,)
+    st = list(row_major(size))
     own, st[d] = st[d], 0
     offs = offsets_of(index.shape, st[: len(index.shape)])
     at = index._numbers()
     for i in at:
-        if not 0 <= i < x.shape[d]:
-            raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
+        if not 0 <= i < size[d]:
+            raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {size[d]}")
     return gather_flat(x, index.shape, [o + i * own for o, i in zip(offs, at, strict=False)], [index])
 
 

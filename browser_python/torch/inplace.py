@@ -7,11 +7,11 @@ from typing import Any
 
 from .arithmetic import masked_fill
 from .creation import arange, full, zeros_like
-from .dtypes import TYPE_NAMES, State, int64
-from .gradients import Node, Saved, node_of
+from .dtypes import TYPE_NAMES, State, int32, int64
+from .gradients import Node, Saved, node_of, record_step
 from .indexing import write_at
 from .joining import tril, triu
-from .missing import refuse_set
+from .missing import refuse, refuse_set
 from .numbers import to_array
 from .products import outer
 from .shapes import ALL, axis_of, common_shape, offsets_of, row_major
@@ -24,6 +24,7 @@ from .tensors import (
     method,
     numbers_as,
     record_in_base,
+    tensor_of,
 )
 from .views import squeeze, t, transpose, unsqueeze
 
@@ -104,26 +105,29 @@ def scatter_(
 ) -> Tensor:
     """Write numbers along the axis `dim`: x[i][index[i][j][k]][k] = src[i][j][k] for 3 axes and dim = 1.
 
-    The source is a tensor, or one number for all places (`value`).
+    The source is a tensor, or one number for all places (`value`). A tensor without axes counts as one with one axis.
 
     Raises:
         RuntimeError: an index is out of bounds; see also `check_scatter`.
     """
     source: Any = value if src is None else src
-    d = axis_of(dim, x.ndim)
+    d, size = axis_of(dim, x.ndim), x.shape or (1,)
     check_scatter(x, d, index, source)
     at = index._numbers()
     for i in at:
-        if not 0 <= i < x.shape[d]:
-            raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {x.shape[d]}")
+        if not 0 <= i < size[d]:
+            raise RuntimeError(f"index {i} is out of bounds for dimension {d} with size {size[d]}")
 
     def places(strides: tuple[int, ...], offset: int) -> list[int]:
+        strides = strides or (1,)
         others = [0 if i == d else step for i, step in enumerate(strides)]
-        return [o + i * strides[d] for o, i in zip(offsets_of(index.shape, others, offset), at, strict=True)]
+        starts = offsets_of(index.shape, others[: index.ndim], offset)
+        return [o + i * strides[d] for o, i in zip(starts, at, strict=True)]
 
     check_leaf(x)
     if isinstance(source, Tensor):
-        given = source[tuple(slice(0, n) for n in index.shape)]
+        given = source[tuple(slice(0, n) for n in index.shape or (1,))] if source.ndim else source
+        given = given if given.ndim == index.ndim else given.reshape(index.shape)
     else:
         given = full(index.shape, source, dtype=x.dtype)
     write_at(x, index.shape, places(x._strides, x._offset), lambda: places(row_major(x.shape), 0), given)
@@ -132,15 +136,16 @@ def scatter_(
 
 def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) -> None:
     """Raise torch's error if an index or a source does not fit: its dtype, number of axes or sizes."""
-    if index.dtype is not int64:
-        raise RuntimeError("scatter(): Expected dtype int64 for index")
+    if index.dtype not in (int32, int64):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
-    if index.numel() and any(len(shape) != x.ndim for shape in shapes):
+    if index.numel() and any(max(1, len(shape)) != max(1, x.ndim) for shape in shapes):
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
     if isinstance(src, Tensor) and src.dtype is not x.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     wide = any(n > x.shape[i] for i, n in enumerate(index.shape) if i != d)
-    if wide or (isinstance(src, Tensor) and any(n > m for n, m in zip(index.shape, src.shape, strict=True))):
+    sizes = [shape or [1] for shape in shapes]
+    if wide or (index.numel() and any(n > m for n, m in zip(sizes[0], sizes[-1], strict=True))):
         of_source = f" and to be no larger size than src {shapes[-1]}" if isinstance(src, Tensor) else ""
         raise RuntimeError(
             f"Expected index {shapes[0]} to be no larger than self {list(x.shape)} apart from dimension {d}{of_source}"
@@ -152,6 +157,31 @@ def scatter(
     x: Tensor, dim: int, index: Tensor, src: Tensor | float | None = None, value: float | None = None
 ) -> Tensor:
     return x.clone().scatter_(dim, index, src, value)
+
+
+@method
+def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """Add numbers along the axis `dim`: x[i][index[i][j][k]][k] += src[i][j][k] for 3 axes and dim = 1, in a copy."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"scatter_add(): argument 'src' (position 3) must be Tensor, not {type(src).__name__}")
+    check_scatter(x, axis_of(dim, x.ndim), index, src)
+    if x.ndim != src.ndim or x.ndim != index.ndim:
+        refuse("`scatter_add` with a tensor without axes")
+    used = tuple(slice(0, n) for n in index.shape)
+    numbers = to_array(x._numbers(), x.dtype)
+    places = arange(x.numel()).view(x.shape).gather(dim, index)
+    for place, number in zip(places._numbers(), src[used]._numbers(), strict=True):
+        numbers[place] += number
+
+    def back(g: Tensor, *_: Tensor) -> list[Tensor]:
+        if index.shape != src.shape:
+            raise RuntimeError(
+                "Function ScatterAddBackward0 returned an invalid gradient at index 1 - "
+                f"got {list(index.shape)} but expected shape compatible with {list(src.shape)}"
+            )
+        return [g, g.gather(dim, index)]
+
+    return record_step(tensor_of(numbers, x.shape, x.dtype), [x, src], back, [index])
 
 
 def key_along(x: Tensor, dim: int, index: Tensor | int) -> tuple[Any, ...]:
@@ -201,6 +231,11 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Ten
 def index_add_(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
     """Add each part of `source`, times alpha, to the part of `x` at its index of the axis `dim`."""
     d = axis_of(dim, x.ndim)
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_add_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{TYPE_NAMES[index.dtype]} and size: {list(index.shape)}"
+        )
     check_source(x, dim, index, source, RuntimeError)
     for j, i in enumerate(index.tolist()):
         if not 0 <= i < x.shape[d]:
@@ -255,6 +290,12 @@ def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 for _f in (unsqueeze, squeeze, t, transpose):
     setattr(Tensor, f"{_f.__name__}_", in_place_view(_f))
 Tensor.swapaxes_ = Tensor.swapdims_ = Tensor.transpose_  # type: ignore[attr-defined]
-IN_PLACE: dict[str, Callable[..., Tensor]] = {"tril": tril, "triu": triu, "masked_fill": masked_fill, "addr": addr}
+IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    "tril": tril,
+    "triu": triu,
+    "masked_fill": masked_fill,
+    "addr": addr,
+    "scatter_add": scatter_add,
+}
 for _name, _f in IN_PLACE.items():
     setattr(Tensor, f"{_name}_", in_place(_f))

@@ -135,10 +135,12 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
 @method
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into at most this number of parts of equal size. The last may be smaller."""
-    n = x.shape[axis_of(dim, x.ndim)]
+    if not x.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return split(x, max(1, -(-n // chunks)), dim)
+    n = x.shape[axis_of(dim, x.ndim)]
+    return split(x, -(-n // chunks) if n else [0] * chunks, dim)
 
 
 @method
@@ -175,13 +177,15 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor."""
     if dims is None:
         return roll(x.flatten(), shifts, 0).view(x.shape)
+    if not x.numel():
+        return x.clone()
     if not isinstance(dims, int):
         for s, d in zip(shifts, dims, strict=False):
             x = roll(x, s, d)
         return x
     d = axis_of(dims, x.ndim)
     n = x.shape[d]
-    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])] if n else x.clone()
+    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])]
 
 
 @method

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import mul
 from typing import Any, NoReturn
 
 from .creation import eye, tensor
 from .dtypes import FLOATING, TYPE_NAMES, dtype, finfo, float64
 from .gradients import record_step
+from .joining import stack
 from .missing import missing_getattr, refuse, refuse_set
 from .reductions import NamedResults, named_results
 from .reductions import norm as norm_of
 from .shapes import Axes, axes_of
 from .tensors import Tensor, without_gradient
+
+CANCELLED = 1e4  # times the dtype's spacing at 1: the part of a column whose digits torch's rounding would change
+SINGULAR = {
+    "solve": "torch.linalg.solve: The solver failed because the input matrix is singular.",
+    "inv": "linalg.inv: The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+    "singular.",
+}
 
 
 def norm(
@@ -66,33 +75,69 @@ def check_matrix(name: str, a: Tensor, square: bool = True) -> None:
         )
 
 
+def of_each_matrix(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Apply a function of one matrix to each of several."""
+
+    @wraps(function)
+    def of_all(a: Tensor, *others: Any, **options: Any) -> Tensor:
+        if a.ndim <= 2 or not a.numel():
+            return function(a, *others, **options)
+        found = stack([function(one, *others, **options) for one in a.reshape(-1, *a.shape[-2:])])
+        return found.reshape(*a.shape[:-2], *found.shape[1:])
+
+    return of_all
+
+
+def refuse_rounding(name: str) -> NoReturn:
+    """Refuse a matrix that is nearly singular: the result would be made of rounding errors, which are others in torch."""
+    refuse(f"`linalg.{name}` of a matrix that is nearly singular, so that rounding errors decide,")
+
+
+def check_pivot(name: str, a: Tensor, i: int, pivot: float) -> None:
+    """Refuse the matrix if so little is left of its column i after the elimination of the columns before."""
+    if pivot and abs(pivot) < CANCELLED * finfo(a.dtype).eps * float(a.detach()[:, i].abs().max()):
+        refuse_rounding(name)
+
+
 def solve(a: Tensor, b: Tensor) -> Tensor:
     """Solve a x = b by Gauss-Jordan elimination with partial pivoting."""
     check_matrix("solve", a)
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B: {list(a.shape)} and {list(b.shape)}")
+    return solution("solve", a, b)
+
+
+def solution(name: str, a: Tensor, b: Tensor) -> Tensor:
+    """Solve a x = b for the function of this name.
+
+    Raises:
+        _LinAlgError: the matrix is singular.
+    """
     n, vec = a.shape[-1], b.ndim == 1
     A = [list(r) for r in a.tolist()]
     B = [[v] if vec else list(v) for v in b.tolist()]
     for i in range(n):
         p = max(range(i, n), key=lambda r: abs(A[r][i]))
         A[i], A[p], B[i], B[p] = A[p], A[i], B[p], B[i]
+        check_pivot(name, a, i, A[i][i])
         if A[i][i] == 0:
-            raise RuntimeError("torch.linalg.solve: The solver failed because the input matrix is singular.")
+            raise _LinAlgError(SINGULAR.get(name, SINGULAR["solve"]).format(i + 1))
         for r in range(n):
             if r != i:
                 f = A[r][i] / A[i][i]
                 A[r] = [x - f * y for x, y in zip(A[r], A[i], strict=False)]
                 B[r] = [x - f * y for x, y in zip(B[r], B[i], strict=False)]
     out = tensor([[v / A[i][i] for v in B[i]] for i in range(n)], dtype=a.dtype)
-    return record_step(out[:, 0].clone() if vec else out, [a, b], without_gradient("linalg.solve"))
+    return record_step(out[:, 0].clone() if vec else out, [a, b], without_gradient(f"linalg.{name}"))
 
 
+@of_each_matrix
 def inv(a: Tensor) -> Tensor:
     check_matrix("inv", a)
-    return solve(a, eye(a.shape[-1], dtype=a.dtype)).mT.contiguous().mT  # torch stores it column by column
+    return solution("inv", a, eye(a.shape[-1], dtype=a.dtype)).mT.contiguous().mT  # torch stores it column by column
 
 
+@of_each_matrix
 def det(a: Tensor) -> Tensor:
     """Return the determinant of a square matrix."""
     check_matrix("det", a)
@@ -101,6 +146,7 @@ def det(a: Tensor) -> Tensor:
         p = max(range(i, len(rows)), key=lambda r: abs(rows[r][i]))
         if p != i:
             rows[i], rows[p], value = rows[p], rows[i], -value
+        check_pivot("det", a, i, rows[i][i])
         value *= rows[i][i]
         if value == 0:
             break
@@ -117,6 +163,7 @@ def det(a: Tensor) -> Tensor:
     return record_step(out, [a], back)
 
 
+@of_each_matrix
 def cholesky(a: Tensor, *, upper: bool = False) -> Tensor:
     """Return the lower triangular matrix L with L Lᵀ = a, or with `upper` its transpose."""
     check_matrix("cholesky", a)
@@ -165,6 +212,7 @@ def factors(kind: str, part: str, values: Tensor) -> Factors:
     return found
 
 
+@of_each_matrix
 def svdvals(a: Tensor) -> Tensor:
     """Return the singular values of a matrix, the largest first."""
     check_matrix("svd", a, square=False)
@@ -177,6 +225,7 @@ def svd(a: Tensor, full_matrices: bool = True) -> Factors:
     return factors("svd", "S", svdvals(a))
 
 
+@of_each_matrix
 def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
     """Return the eigenvalues of a symmetric matrix, the smallest first, by Jacobi's rotations.
 
@@ -190,7 +239,7 @@ def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
         turned = False
         for i in range(n):
             for j in range(i):
-                if abs(rows[i][j]) > 1e-15 * math.hypot(rows[i][i], rows[j][j]):
+                if abs(rows[j][i]) > max(1e-15 * math.hypot(rows[i][i], rows[j][j]), 1e-300):
                     turned = True
                     rotate(rows, j, i)
     values = sorted(rows[i][i] for i in range(n))
@@ -219,7 +268,15 @@ def eigh(a: Tensor, UPLO: str = "L") -> Factors:
 def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
     """Return an orthogonal matrix Q and an upper triangular one R with Q R = a, by Householder's reflections.
 
-    The signs are those of LAPACK, which torch calls.
+    The signs are those of LAPACK, which torch calls. It has no derivative here.
+
+    Shapes:
+        a (m, n)
+    Returns:
+        Q (m, r), R (r, n) with r = min(m, n), or r = m if the mode is "complete"; if it is "r", Q is empty
+    Raises:
+        RuntimeError: an unknown mode, or no matrix.
+        NotImplementedError: a column is 0 below the diagonal.
     """
     check_matrix("qr", a, square=False)
     if mode not in ("reduced", "complete", "r"):
@@ -242,6 +299,7 @@ def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
     return named_results("linalg_qr", *found, names=("Q", "R"))
 
 
+@of_each_matrix
 def pinv(a: Tensor, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Return the pseudoinverse of a matrix of full rank: (aᵀa)⁻¹aᵀ, or aᵀ(aaᵀ)⁻¹ for more columns than rows."""
     refuse_set("pinv", atol=atol, rtol=rtol)
@@ -250,8 +308,11 @@ def pinv(a: Tensor, *, atol: float | None = None, rtol: float | None = None) -> 
         return a.new_zeros(a.shape[::-1])
     if int(matrix_rank(a)) < min(a.shape):
         refuse("`linalg.pinv` of a matrix without full rank")
+    values = singular_values(a)
+    if min(values) < CANCELLED * finfo(a.dtype).eps * max(values):
+        refuse_rounding("pinv")
     b = a.detach().double()
-    found = solve(b.mT @ b, b.mT) if b.shape[0] >= b.shape[1] else solve(b @ b.mT, b).mT
+    found = solution("pinv", b.mT @ b, b.mT) if b.shape[0] >= b.shape[1] else solution("pinv", b @ b.mT, b).mT
     return record_step(found.to(a.dtype).contiguous(), [a], without_gradient("linalg.pinv"))
 
 
@@ -288,6 +349,7 @@ def singular_values(a: Tensor) -> list[float]:
     return [math.hypot(*column) for column in columns]
 
 
+@of_each_matrix
 def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Count the singular values that exceed a tolerance, by default that of torch."""
     check_matrix("matrix_rank", a, square=False)
@@ -311,7 +373,7 @@ def lstsq(a: Tensor, b: Tensor) -> Any:
     if int(matrix_rank(a)) < a.shape[1]:
         refuse("`linalg.lstsq` of a matrix whose columns depend on each other")
     left = a.double()
-    found = solve(left.mT @ left, left.mT @ b.double())
+    found = solution("lstsq", left.mT @ left, left.mT @ b.double())
     return type("lstsq", (), {"solution": found.to(a.dtype)})
 
 

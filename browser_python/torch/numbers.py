@@ -171,8 +171,8 @@ def round_of(x: float) -> float:
 
 
 def keeping_infinities(f: Callable[[float], float]) -> Callable[[float], float]:
-    """Return a function that equals `f`, and leaves nan and infinities unchanged."""
-    return lambda x: x if x != x or x in (inf, -inf) else float(f(x))
+    """Return a function that equals `f`, gives 0 the sign of its argument, and leaves nan and infinities unchanged."""
+    return lambda x: x if x != x or x in (inf, -inf) else math.copysign(f(x), x)
 
 
 def check_divisor(a: float, b: float) -> None:

@@ -154,14 +154,24 @@ class Generator:
 
 
 def box_muller(numbers: array[Any], start: int, stop: int, kind: dtype) -> None:
-    """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8."""
+    """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8.
+
+    Each step is rounded to the dtype, as torch does: an angle rounded otherwise changes the numbers near 0.
+    """
     if kernel := kernel_for("normal", stop - start, kind):
         kernel(address_of(numbers), start, stop)
         return
+    [whole] = to_array([2 * math.pi], kind)
+
+    def of_each(step: Callable[[float], float], values: array[Any]) -> array[Any]:
+        return to_array([step(v) for v in values], kind)
+
     for block in range(start, stop, 16):
-        for j in range(block, block + 8):
-            radius, turn = math.sqrt(-2 * math.log(1 - numbers[j])), 2 * math.pi * numbers[j + 8]
-            numbers[j], numbers[j + 8] = radius * math.cos(turn), radius * math.sin(turn)
+        logs = of_each(lambda u: math.log(1 - u), numbers[block : block + 8])
+        radii = of_each(lambda v: math.sqrt(-2 * v), logs)
+        turns = of_each(lambda u: whole * u, numbers[block + 8 : block + 16])
+        for at, parts in ((block, of_each(math.cos, turns)), (block + 8, of_each(math.sin, turns))):
+            numbers[at : at + 8] = to_array([r * p for r, p in zip(radii, parts, strict=True)], kind)
 
 
 default_generator = Generator()
@@ -372,7 +382,7 @@ def multinomial(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     if not replacement and num_samples > n:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    draw = draw_with_replacement if replacement else draw_without_replacement
+    draw = draw_with_replacement if replacement and num_samples > 1 else draw_without_replacement  # as in torch
     places = draw(generator or default_generator, rows, num_samples, p.dtype)
     return tensor_of(places, (*p.shape[:-1], num_samples), int64)
 

@@ -119,7 +119,12 @@ def axis_of(d: int, n: int) -> int:
 
 
 def axes_of(dim: Axes, n: int) -> list[int]:
-    """Return the axes in `dim` as non-negative indices; all `n` axes if `dim` is None or empty."""
+    """Return the axes in `dim` as non-negative indices; all `n` axes if `dim` is None or empty.
+
+    Raises:
+        IndexError: there is no such axis.
+        RuntimeError: an axis is given twice.
+    """
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
         return list(range(n))
     given: Any = dim if isinstance(dim, (tuple, list)) else [dim]

@@ -310,14 +310,14 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """Whether operations on the tensor are recorded for gradients.
+        """Whether operations on the tensor are recorded for gradients, also because it is a view of one whose are.
 
         Raises:
             RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
         """
         if self._base is not None and self._base[0]._node is not self._base_node:
             follow_base(self)
-        return self._needs_grad
+        return self._needs_grad or (self._base is not None and self._base[0]._needs_grad)
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:
@@ -623,7 +623,7 @@ def type_name(t: Tensor) -> str:
 def check_leaf(t: Tensor) -> None:
     """Raise torch's error if `t` or its base is a leaf that requires grad, and an in-place operation may not change it."""
     root = t if t._base is None else t._base[0]
-    if State.grad_enabled and t.requires_grad and root.requires_grad and root._node is None:
+    if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
         kind = "leaf Variable" if root is t else "view of a leaf Variable"
         raise RuntimeError(f"a {kind} that requires grad is being used in an in-place operation.")
 

@@ -183,6 +183,10 @@ def ravel(x: Tensor) -> Tensor:
 @method
 def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split an axis into axes of these sizes, of which one may be −1."""
+    if not x.ndim:
+        raise RuntimeError(
+            f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no dimensions"
+        )
     d = axis_of(dim, x.ndim)
     sizes = list(sizes)
     n, known = x.shape[d], product([s for s in sizes if s != -1])

@@ -316,7 +316,7 @@ class MultiHeadAttention(nn.Module):
         cache: Cache | None = None,
         visit: Visit = unchanged,
     ) -> tuple[Tensor, Tensor]:
-        """Attend from `query` to `key` and mix `value`; both default to `query`, which is self-attention."""
+        """Attend from `query` to `key` (by default `query`: self-attention) and mix `value` (by default `key`)."""
         key = query if key is None else key
         value = key if value is None else value
         q = visit("q", split_heads(self.w_q(query), self.n_heads))  # (B, H, n_q, d_head)

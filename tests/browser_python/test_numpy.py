@@ -40,6 +40,12 @@ np.random.permutation(8)
 np.random.choice(4, 5)
 np.round(np.array([0.285, 2.675, -0.5]), 2)
 np.abs(np.array([True, False]))
+np.swapaxes(np.arange(6).reshape(2, 3), 0, -1)
+np.arange(24).reshape(2, 3, 4)[0, ::-1]
+np.arange(24).reshape(2, 3, 4)[..., ::-1]
+np.arange(24).reshape(2, 3, 4)[None, ::-1, 1]
+np.arange(24).reshape(2, 3, 4)[np.array([0, 1]), ::-2, 0]
+np.arange(24).reshape(2, 3, 4)[::-1, 1, ::-2]
 """.strip().splitlines()
 RUN = """
 import json, sys

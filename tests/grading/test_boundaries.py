@@ -8,10 +8,13 @@ import dataclasses
 import io
 import json
 import os
+import sys
+import time
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +110,25 @@ def test_what_may_be_the_machines_fault_is_tried_again_in_a_new_process(monkeypa
     with pytest.raises(UnreadableError, match=r"MB to read|seconds to read|ended unexpectedly"):
         reader.read(Submission("eve", "03_scaling", Path("x")))
     assert reader.read(Submission("ann", "03_scaling", Path("x"))) is work
+
+
+def work_for_ever(begun: Event) -> None:
+    runner.end_with_parent()
+    begun.set()
+    sum(iter(int, 1))  # in C, where no other thread of Python gets a turn
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has this signal of a pipe")
+def test_a_process_of_a_pool_ends_with_the_one_that_started_it():
+    begun = runner.PROCESSES.Event()
+    process = runner.PROCESSES.Process(target=work_for_ever, args=(begun,))
+    process.start()
+    assert begun.wait(60)
+    process._popen.finalizer()  # closes this end of the pipe, as the end of this process would
+    until = time.monotonic() + 20
+    while Path(f"/proc/{process.pid}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{process.pid}").exists()
 
 
 # ── zips that are made to stop a class ────────────────────────────────────────────────────────────

@@ -111,7 +111,7 @@ def test_what_does_not_end_costs_only_itself(tmp_path: Path, capsys: pytest.Capt
     assert (result.points["3.1"], result.points["3.2"]) == (0, result.max_points["3.2"])
     shown = capsys.readouterr().out
     assert "Code cell 2 was stopped after 1 seconds" in shown
-    assert "It took more than 1 seconds and was stopped" in shown
+    assert re.search("It took more than [14] seconds and was stopped", shown), "of processor time, or by the clock"
 
 
 STUBBORN = {

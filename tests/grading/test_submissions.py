@@ -114,7 +114,7 @@ def test_two_files_for_one_cell_of_the_table_are_one_submission_that_nobody_read
     put(tmp_path / "bob" / "03_scaling.ipynb", notebook(ANSWER))
     ann, bob = sorted(find([tmp_path]), key=lambda one: one.student)
     assert (ann.student, ann.notebook, len(ann.others), bob.others) == ("ann", "03_scaling", 2, ())
-    with pytest.raises(UnreadableError, match=r"final\.ipynb.*Keep the one that counts"):
+    with pytest.raises(UnreadableError, match=r"final\.ipynb"):
         read(ann)
 
 
@@ -179,7 +179,7 @@ def test_what_is_too_long_is_not_cut_but_says_so():
     whole = "#" * MAX_SOURCE
     kept, too_long, after = code_cells(notebook(whole, whole + "#", ANSWER))
     assert (kept, after) == (whole, ANSWER)
-    with pytest.raises(RuntimeError, match="this cell was not run: it has more than 1,000,000 characters"):
+    with pytest.raises(RuntimeError, match="more than 1,000,000 characters"):
         exec(too_long)
 
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page
@@ -25,16 +26,46 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return script, (folder / "qkv-site.css").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="session")
+def shared(browser: Browser) -> Iterator[dict[str, Page]]:
+    """Pages that the tests use one after the other, by their options: a new page takes four times as long."""
+    pages: dict[str, Page] = {}
+    yield pages
+    for page in pages.values():
+        page.close()
+
+
+MEDIA = ("media", "color_scheme", "reduced_motion", "forced_colors")  # what a test may emulate in the middle
+
+
 @pytest.fixture
-def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """Return a function that opens a page with a given body. After the test, fail if an exception was not caught."""
+def open_page(
+    browser: Browser, bundled: tuple[str, str], shared: dict[str, Page], tmp_path: Path
+) -> Iterator[Callable[..., Page]]:
+    """Return a function that opens a page with a given body. After the test, fail if an exception was not caught.
+
+    The first page of a test is one that earlier tests have used, and looks new. With `own=True` it is new: for a test
+    that changes what stays, such as the clock.
+    """
     script, style = bundled
     opened: list[Page] = []
     thrown: list[str] = []
 
-    def open_it(body: str = "", theme: str = "light", width: int = 800, **options: object) -> Page:
-        page = browser.new_page(viewport={"width": width, "height": 800}, **options)  # type: ignore[arg-type]
-        page.on("pageerror", lambda error: thrown.append(str(error)))
+    def note(error: object) -> None:
+        thrown.append(str(error))
+
+    def find_page(own: bool, options: dict[str, Any]) -> Page:
+        if own or opened:
+            return browser.new_page(**options)
+        page = shared[str(options)] = shared.get(str(options)) or browser.new_page(**options)
+        page.mouse.move(0, 0)
+        page.emulate_media(**{name: options.get(name, "null") for name in MEDIA})
+        return page
+
+    def open_it(body: str = "", theme: str = "light", width: int = 800, own: bool = False, **options: Any) -> Page:
+        page = find_page(own, options)
+        page.set_viewport_size({"width": width, "height": 800})
+        page.on("pageerror", note)
         head = f"<meta charset=utf-8><title>test</title><style>{style}</style>"
         file = tmp_path / f"page{len(opened)}.html"
         file.write_text(
@@ -48,7 +79,11 @@ def open_page(browser: Browser, bundled: tuple[str, str], tmp_path: Path) -> Ite
 
     yield open_it
     for page in opened:
-        page.close()
+        page.remove_listener("pageerror", note)
+        if page in shared.values():
+            page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        else:
+            page.close()
     assert not thrown, thrown
 
 

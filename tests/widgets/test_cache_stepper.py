@@ -381,7 +381,7 @@ def test_a_wide_table_s_name_is_in_sight(page: Page):
 @pytest.fixture
 def playing(open_page: Callable[..., Page]) -> Page:
     """A stepper that somebody scrolls to, on a page whose time passes only where it is told to."""
-    page = open_page("<p style='height: 3000px'>above</p>", width=390)
+    page = open_page("<p style='height: 3000px'>above</p>", width=390, own=True)
     page.clock.install(time=0)
     draw(page, [("CacheStepper", {})])
     page.clock.pause_at(60_000)
@@ -470,7 +470,7 @@ def test_what_python_sets_ends_what_plays_by_itself(playing: Page):
 def test_it_does_not_play_for_who_asks_for_rest_or_from_a_step_that_was_chosen(
     open_page: Callable[..., Page], options: dict[str, str], step: int
 ):
-    page = open_page(width=390, **options)
+    page = open_page(width=390, own=True, **options)
     page.clock.install(time=0)
     draw(page, [("CacheStepper", {"step": step})])
     page.wait_for_timeout(300)

@@ -348,7 +348,7 @@ def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
     for _ in range(10):
         page.keyboard.press("ArrowRight")
         frame(page)
-    assert check(page) == "That is close. On average you are off by 0.10."
+    assert "off by 0.10." in check(page)
     assert page.evaluate("shown.model.get('guess')") == pytest.approx([1, 0.2])
     assert page.locator(".qkv-drawn-table tr").last.inner_text().split() == ["answer", "0.80", "0.20"]
 
@@ -368,7 +368,7 @@ def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
     page.get_by_role("checkbox", name="I may attend to saw").press("Space")
     frame(page)
     assert page.evaluate("shown.model.get('guess')") == []
-    assert check(page) == "2 of 4 cells differ from the answer."
+    assert "2 of 4 cells differ" in check(page)
     assert page.evaluate("shown.model.get('guess')") == [[False, True], [True, True]]
     assert told(page) == [{"isRight": False, "isSure": False}]
     drawn = "all => all.map((e) => [e.dataset.may, e.dataset.mine, e.innerText.includes('!')].join(' '))"

@@ -110,7 +110,7 @@ def test_closing_leaves_nothing_behind(toy: Page, before_closing: str):
 
 
 def test_a_screen_reader_hears_where_a_move_ended(open_page: OpenPage):
-    page = open_page()
+    page = open_page(own=True)
     page.clock.install(time=0)
     page.evaluate("(state) => { window.it = show(toy, state); }", TOY)
     page.clock.pause_at(60_000)  # from here on, time passes only where it is told to

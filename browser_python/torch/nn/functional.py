@@ -27,7 +27,7 @@ from .losses import (
     refuse_older,
     smooth_l1_loss,
 )
-from .windows import avg_pool1d, avg_pool2d, conv1d, conv2d, max_pool1d, max_pool2d
+from .windows import avg_pool1d, avg_pool2d, conv1d, conv2d, max_pool1d, max_pool2d, unfold
 
 __all__ = [
     "avg_pool1d",
@@ -43,6 +43,7 @@ __all__ = [
     "max_pool2d",
     "mse_loss",
     "smooth_l1_loss",
+    "unfold",
 ]
 
 
@@ -522,7 +523,7 @@ def scaled_dot_product_attention(
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)
-    scores = q @ k.mT * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scores = q @ k.mT * (1 / math.sqrt(max(1, q.shape[-1])) if scale is None else scale)
     if is_causal:
         if attn_mask is not None:
             raise RuntimeError(

@@ -72,7 +72,10 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere."""
+    """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere.
+
+    By `reduction`, return their sum or all of them instead.
+    """
     refuse_older("smooth_l1_loss", size_average, reduce)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
@@ -84,7 +87,10 @@ def smooth_l1_loss(
 def huber_loss(
     x: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
-    """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere."""
+    """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere.
+
+    By `reduction`, return their sum or all of them instead.
+    """
     refuse_set("huber_loss", weight=weight)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -101,7 +107,10 @@ def binary_cross_entropy(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100."""
+    """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100.
+
+    By `reduction`, return their sum or all of them instead.
+    """
     refuse_older("binary_cross_entropy", size_average, reduce)
     if x.shape != target.shape:
         raise ValueError(
@@ -133,7 +142,10 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow."""
+    """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow.
+
+    By `reduction`, return their sum or all of them instead.
+    """
     refuse_older("binary_cross_entropy_with_logits", size_average, reduce)
     if x.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({x.shape})")
@@ -150,7 +162,10 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """Return the Kullback–Leibler divergence, target·(log target − x): `x` holds logarithms of probabilities."""
+    """Return the mean of target·(log target − x), where `x` holds logarithms of probabilities.
+
+    By `reduction`, return their sum or all of them instead; "batchmean" is the Kullback–Leibler divergence.
+    """
     refuse_older("kl_div", size_average, reduce)
     losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ..joining import cat
-from ..missing import refuse_set
+from ..missing import refuse, refuse_set
 from ..tensors import Tensor
 from . import functional
 
@@ -71,7 +71,8 @@ def convolution(
     rows = seen.permute(0, *range(2, 2 + n), 1, *range(2 + n, 2 + 2 * n)).flatten(n + 1)
     parts = zip(rows.chunk(groups, -1), weight.flatten(1).chunk(groups), strict=True)
     out = cat([part @ filters.mT for part, filters in parts], -1)
-    out = (out if bias is None else out + bias).movedim(-1, 1).contiguous()
+    out = (out if bias is None else out + bias).movedim(-1, 1)
+    out = out.flatten().view(out.shape)  # the strides of an axis with one place are those of torch, too
     return out if x.ndim == n + 2 else out[0]
 
 
@@ -99,6 +100,23 @@ def conv2d(
 ) -> Tensor:
     """Multiply each window along the last two axes with each filter, and add up: see `convolution`."""
     return convolution(2, x, weight, bias, stride, padding, dilation, groups)
+
+
+def unfold(x: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
+    """Return the windows along the last two axes as columns.
+
+    Shapes:
+        x (batch, channels, *sizes) or without the batch; result (batch, channels · numbers of a window, windows)
+    """
+    if x.ndim not in (3, 4):
+        refuse("`unfold` of a tensor with other than three or four axes")
+    size, dilations = each(kernel_size, 2), each(dilation, 2)
+    batch = padded(x if x.ndim == 4 else x.unsqueeze(0), each(padding, 2))
+    if any((k - 1) * d + 1 > m for k, d, m in zip(size, dilations, batch.shape[2:], strict=True)):
+        refuse("`unfold` with windows that are larger than the tensor")
+    seen = windows(batch, size, each(stride, 2), dilations)  # (batch, channels, *places, *window)
+    out = seen.permute(0, 1, 4, 5, 2, 3).flatten(4).flatten(1, 3)
+    return out if x.ndim == 4 else out[0]
 
 
 def pooled(

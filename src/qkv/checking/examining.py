@@ -28,7 +28,7 @@ from qkv.sandboxed.time_limit import TimeUp, at_most
 from qkv.words import mark, t, translated
 from qkv.xraying import xray
 
-SECONDS = 20  # until an answer is stopped; an answer that terminates takes less than one
+SECONDS = 20  # of processor time, until an answer is stopped; an answer that terminates takes less than one
 XRAY_SECONDS = 2  # until the search for the line that mixes tokens is given up
 
 
@@ -156,8 +156,8 @@ def _report_on(
         with at_most(SECONDS):
             why = unfit(answer, cases[0].wants_class)
             seen = [] if why else observe(answer, cases, question.gradients)
-    except TimeUp:
-        return _report(question, verdict_on_stopped(SECONDS))
+    except TimeUp as limit:
+        return _report(question, verdict_on_stopped(limit.seconds))
     if why:
         return _report(question, verdict_on_unfit(why, cases[0].wants_class))
     printed = seen[0].printed

@@ -52,7 +52,7 @@ class Answer:
         """Bring each field to its type and length.
 
         Raises:
-            MalformedError: the status is unknown, or points are no finite number from 0.
+            MalformedError: the status is unknown, or the points or seconds are no finite number from 0.
         """
         if self.status not in STATUSES:
             raise MalformedError(f"unknown status of a question: {str(self.status)[:40]!r}")

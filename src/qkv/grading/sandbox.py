@@ -360,7 +360,7 @@ def needed_folders() -> list[str]:
 
 
 def named_folders(prefix: str) -> list[str]:
-    """Return the folders of Python in a prefix: all of it, unless it is a folder that holds more than Python."""
+    """Return the folders of Python in a prefix: the prefix, or its bin, lib and lib64 if it holds more than Python."""
     if prefix not in SHARED_PREFIXES:
         return [prefix]
     return [folder for name in ("bin", "lib", "lib64") if os.path.isdir(folder := f"{prefix}/{name}")]

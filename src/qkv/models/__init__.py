@@ -34,16 +34,19 @@ __all__ = [
 
 
 def load_tagger(weights: str | Path = "tagger") -> Tagger:
-    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file."""
+    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file with two layers."""
     n_layers = 1 if weights == "tagger-one-layer" else 2
     return load_weights(Tagger(tagger_shape(n_layers)), weights)
 
 
 def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> Repeater:
-    """Load a trained repeater: "repeater", "repeater-one-layer", or a file.
+    """Load a trained repeater: "repeater", "repeater-one-layer", or a file with two layers.
 
-    With a step (one of repeater_steps), load the weights that it had after that step of its
-    training, stored in 8 bits each.
+    With a step, load the weights that "repeater" had after that step of its training, stored in
+    8 bits each.
+
+    Raises:
+        ValueError: the step is not one of repeater_steps.
     """
     if step is not None:
         return load_checkpoint(Repeater(), f"{weights}-checkpoints", step)

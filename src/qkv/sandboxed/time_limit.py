@@ -25,14 +25,18 @@ TIMERS = {signal.SIGPROF: signal.ITIMER_PROF, signal.SIGALRM: signal.ITIMER_REAL
 class TimeUp(KeyboardInterrupt):
     """The time limit was reached. It is a KeyboardInterrupt, so that `except Exception` does not catch it."""
 
+    def __init__(self, seconds: float, *, of_processor: bool = False) -> None:
+        super().__init__(f"{seconds:g} s{' of processor time' if of_processor else ''}")
+        self.seconds = seconds
+
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
     """Raise `TimeUp` in the block after this much processor time, or after `CLOCK_FACTOR` times that by the clock.
 
     In a block inside another one, only the inner limit counts; the time of the outer one stands still. There is no
-    limit outside the main thread. Python in a browser has neither timers nor threads: there, the block is interrupted
-    in a loop of code that is in no file, such as a notebook's cell.
+    limit outside the main thread. Python in a browser has neither timers nor threads, and cannot read its processor
+    time: there, only the clock counts, and interrupts a loop of code that is in no file, such as a notebook's cell.
     """
     if threading.current_thread() is not threading.main_thread():  # only there can a signal's handler be set
         yield
@@ -64,7 +68,7 @@ def _timers(seconds: float) -> Iterator[None]:
 
     def interrupt(number: int, _: Any) -> None:
         by_clock = number == signal.SIGALRM
-        raise TimeUp(f"{CLOCK_FACTOR * seconds:g} s" if by_clock else f"{seconds:g} s of processor time")
+        raise TimeUp(CLOCK_FACTOR * seconds) if by_clock else TimeUp(seconds, of_processor=True)
 
     with timers_paused():
         handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
@@ -90,26 +94,27 @@ def _interrupting_thread(seconds: float) -> Iterator[None]:
     except KeyboardInterrupt:
         if not interrupted.is_set():  # the learner pressed Ctrl-C
             raise
-        raise TimeUp(f"{seconds:g} s") from None
+        raise TimeUp(seconds) from None
     finally:
         ended.set()
 
 
 @contextlib.contextmanager
 def _watched_loops(seconds: float) -> Iterator[None]:
-    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` there.
+    """Read the clock whenever a loop in code without a file jumps back, and raise `TimeUp` there when the time is up.
 
-    Loops of modules are not watched after their first jump, so that they run at full speed.
+    It is up after CLOCK_FACTOR times these seconds. Loops of modules are not watched after their first jump, so that
+    they run at full speed.
     """
     monitoring = sys.monitoring  # type: ignore[attr-defined, unused-ignore]  # from Python 3.12 on
     tool, jumps = monitoring.PROFILER_ID, monitoring.events.JUMP
-    end = time.monotonic() + seconds
+    end = time.monotonic() + CLOCK_FACTOR * seconds
 
     def at_jump(code: Any, *_: int) -> Any:
         if not code.co_filename.startswith("<"):
             return monitoring.DISABLE
         if time.monotonic() > end:
-            raise TimeUp(f"{seconds:g} s")
+            raise TimeUp(CLOCK_FACTOR * seconds)
         return None
 
     is_inside_another = monitoring.get_tool(tool) is not None

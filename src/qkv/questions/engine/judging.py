@@ -174,7 +174,7 @@ def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: Fou
 
 
 def _passed_message(evidence: Evidence) -> str:
-    """Say in which cases a right answer was tried."""
+    """Return the message on a right answer: its cases or, if it is a test, the number of implementations."""
     if evidence.question.of_implementations:
         wrong = sum(want.results[-1] not in (False, NO_FAULT) for want in evidence.want)
         return t(

@@ -86,7 +86,7 @@ class Matching:
         for ideas in chain(singles, pairs):
             if len(ideas) == 2:
                 deadline = min(deadline, time.process_time() + self.patience)
-                if max(found, default=0) > Closeness.ONLY_THE_ANSWER_RAISES or time.process_time() > deadline:
+                if found or time.process_time() > deadline:  # one idea that explains all results needs no second
                     break
             self.on_progress()
             match = self.match(ideas)

@@ -96,7 +96,7 @@ def number(value: Any) -> str:
 
 
 def two_numbers(seen: Any, want: Any) -> tuple[str, str]:
-    """Write two different floats with as many digits as it takes to see the difference, and at least four."""
+    """Write two floats with as many digits as show that they differ, at least four; other values as `number` does."""
     texts = number(seen), number(want)
     for digits in range(5, 18):
         if texts[0] != texts[1] or not (isinstance(seen, float) and isinstance(want, float)):

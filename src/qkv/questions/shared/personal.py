@@ -59,7 +59,7 @@ class Personal:
         """Return the name of the formula that gives the result.
 
         Raises:
-            ValueError: none does, or the result is no name with a number; the message tells the reader's numbers.
+            ValueError: none does, or the result is no name with a number. The message has the numbers of a name.
         """
         if not (isinstance(result, (tuple, list)) and len(result) == 2 and isinstance(result[0], str)):
             raise ValueError(t("Two things were asked for: your name, as a text, and your result. What came back?"))
