@@ -57,11 +57,16 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
+    """Start Chromium."""
+    yield from start_chromium(playwright)
+
+
+def start_chromium(playwright: Playwright, *options: str) -> Iterator[Browser]:
     """Start Chromium without its background requests. If it is missing, fail and print how to install it."""
     path = chromium()
     if not path:
         pytest.fail(f"These tests need Chromium. To get it: {how_to_get('chromium')}")
-    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    arguments = ["--disable-background-networking", "--disable-component-update", "--disable-sync", *options]
     if os.geteuid() == 0:
         arguments.append("--no-sandbox")
     browser = playwright.chromium.launch(executable_path=path, args=arguments)

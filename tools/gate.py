@@ -53,8 +53,8 @@ SWEEPS: list[tuple[str, str, list[list[str]]]] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
 # These steps run at the same time: for much of a build, and for the tests that wait for a time limit, a core is idle.
-AT_ONCE = ("unit", "site")
-SHOWN = ("unit", "notebooks", "browser", "sweeps")  # steps whose output is shown while they run
+AT_ONCE = ("unit", "site", "notebooks")
+SHOWN = ("unit", "browser", "sweeps")  # steps whose output is shown while they run
 
 
 def run(command: list[str]) -> bool:

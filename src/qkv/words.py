@@ -39,6 +39,8 @@ def speak(language: str) -> None:
         ValueError: the course has no dictionary of this language; the message lists those that it has.
     """
     global _language
+    if language == _language:
+        return
     if language not in known():
         raise ValueError(f"the course does not speak {language!r}; it speaks {', '.join(known())}")
     _words.clear()

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Page, Playwright, Request
+
+from tests.conftest import start_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -41,6 +43,12 @@ def lay_out(page: Page) -> None:
 
 # The beginnings of page addresses: one page of each kind.
 A_FEW = ("book/index", "book/map", "chapters/03_", "exercises/03_", "solutions/03_", "search")
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """Start Chromium, in which WebAssembly is not compiled a second time: that takes 40 % of a start of Python."""
+    yield from start_chromium(playwright, "--js-flags=--liftoff-only")
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,6 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("HeadMicroscope", {}, ".qkv-scope-text", "position"),
     ("HeadMicroscope", {}, ".qkv-scope-plot svg", "step"),
     ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", "row"),
-    ("SequenceExplorer", {"kind": "image"}, ".qkv-matrix", None),
     ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
     ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", "d_k"),
     ("PositionExplorer", {}, ".qkv-pos-text", "query"),
@@ -79,3 +78,19 @@ def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[st
     before = page.evaluate(TRAITS, [dragged])
     assert swipe(page, picture, 100, 0) == 0
     assert page.evaluate(TRAITS, [dragged]) != before
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "selector", "trait"),
+    [
+        ("SequenceExplorer", {"kind": "text"}, ".qkv-matrix", "row"),
+        ("Everywhere", {}, ".qkv-asking-grip", "token"),
+    ],
+)
+def test_a_finger_drags_up_and_down_where_things_lie_below_each_other(
+    open_page: OpenPage, name: str, values: dict[str, Any], selector: str, trait: str
+):
+    page, picture = opened(open_page, (name, values), selector)
+    before = page.evaluate(TRAITS, [trait])
+    assert swipe(page, picture, 0, 50) == 0
+    assert page.evaluate(TRAITS, [trait])[0] > before[0]

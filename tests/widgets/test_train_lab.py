@@ -209,8 +209,49 @@ def test_it_is_learned_in_the_page_and_what_was_seen_can_be_walked_through(open_
 
 
 @pytest.mark.browser
+def test_it_opens_untrained_and_the_first_drag_shows_what_training_does(open_page: OpenPage):
+    page = opened(open_page(), handles=["rule"])
+    bar = page.locator(".qkv-train-bar")
+    expect(page.get_by_role("slider", name="step")).to_have_value("0")
+    expect(bar).to_contain_text("5 %")
+    page.get_by_role("slider", name="step").press("End")
+    expect(bar).to_contain_text("100 %")
+    expect(page.locator(".qkv-train-says").first).to_contain_text("it = cat 100 % ✓")
+
+
+@pytest.mark.browser
+def test_a_rule_that_is_not_trained_has_no_answer_and_turned_back_has_its_own(open_page: OpenPage):
+    page = opened(open_page(), handles=["rule"])
+    page.get_by_role("slider", name="step").press("End")
+    first, turn = page.locator(".qkv-train-says").first, page.locator(".qkv-train-turn").first
+    turn.click()
+    expect(first).to_have_text("it = ?")
+    turn.click()
+    expect(first).to_contain_text("it = cat 100 % ✓")
+
+
+@pytest.mark.browser
+def test_train_goes_on_with_a_paused_training_and_one_can_be_removed(open_page: OpenPage):
+    page = opened(open_page(), task="repeater", handles=["layers"])
+    train = page.get_by_role("button", name="Train", exact=True)
+    train.click()
+    expect(lab(page)).not_to_have_attribute("data-step", "0")
+    page.get_by_role("button", name="Pause").click()
+    trainings = page.locator(".qkv-train-name").count()
+    train.click()
+    expect(lab(page)).to_have_attribute("data-training", "running")
+    assert page.locator(".qkv-train-name").count() == trainings
+    away = page.get_by_role("button", name="remove as it is, seed 1")
+    expect(away).to_have_count(0)  # it runs
+    expect(lab(page)).to_have_attribute("data-training", "done", timeout=90_000)
+    away.click()
+    assert page.locator(".qkv-train-name").count() == trainings - 1
+
+
+@pytest.mark.browser
 def test_a_tagger_of_chapter_1_is_chosen_and_trained(open_page: OpenPage):
-    page = opened(open_page(), task="labeller", stored=["alone"])
+    page = opened(open_page(), task="labeller", stored=["alone"], sees="alone")
+    page.get_by_role("slider", name="step").press("End")
     expect(lab(page)).to_contain_text("saw = noun")
     expect(page.get_by_role("switch")).to_have_count(0)
     page.get_by_role("radio", name="window").check(force=True)

@@ -15,6 +15,7 @@ from qkv.looking.running import Effect, Head, Output, Text, effect, is_two_stack
 from qkv.looking.scores import SCORES, head_scores
 from qkv.looking.texts import encode, encode_wanted, name_of, readable, separators_among, separators_of
 from qkv.widgets import HeadAtlas
+from qkv.words import t
 
 __all__ = ["SCORES", "View", "head_scores", "look"]
 
@@ -42,8 +43,11 @@ def look(model: Any, tokenizer: Any = None, text: Any = None, target: str | None
     if any(hasattr(model, name) for name in ("shape", "attentions")) or isinstance(model, (list, tuple)):
         return _look_at_arrays(model, tokenizer)
     raise TypeError(
-        "look(model, tokenizer, text) takes a model of transformers first, and look(weights, tokens) takes weights; "
-        f"got {type(model).__name__}."
+        t(
+            "look(model, tokenizer, text) takes a model of transformers first, and look(weights, tokens) takes "
+            "weights; got {type}.",
+            type=type(model).__name__,
+        )
     )
 
 
@@ -84,7 +88,8 @@ class View:
 
     def __repr__(self) -> str:
         layers, heads, *_ = self.weights.shape
-        return f"look: {len(self.tokens)} tokens, {layers} layers of {heads} heads"
+        n = len(self.tokens)
+        return t("look: {n} tokens, {layers} layers of {heads} heads", n=n, layers=layers, heads=heads)
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
@@ -105,13 +110,19 @@ class View:
             ValueError: the view shows arrays, or the family's output projection is not known.
         """
         if self._of is None:
-            raise ValueError("Heads can be switched off only in a model; this view shows arrays.")
+            raise ValueError(t("Heads can be switched off only in a model; this view shows arrays."))
         name = part or next(iter(self._parts))
         for layer, head in heads:
             layers, n_heads, *_ = self._parts[name].shape
             if not (0 <= layer < layers and 0 <= head < n_heads):
                 raise ValueError(
-                    f"There is no head ({layer}, {head}): layers are 0–{layers - 1}, heads 0–{n_heads - 1}."
+                    t(
+                        "There is no head ({layer}, {head}): layers are 0–{last_layer}, heads 0–{last_head}.",
+                        layer=layer,
+                        head=head,
+                        last_layer=layers - 1,
+                        last_head=n_heads - 1,
+                    )
                 )
         index = list(self._parts).index(name)
         off = [[index, layer, head] for layer, head in heads]
@@ -181,12 +192,12 @@ def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) ->
     if is_two_stacks(model):
         said = target if target is not None else text
         if isinstance(said, Mapping):
-            raise ValueError("A model with two stacks also needs target, the text that the decoder says.")
+            raise ValueError(t("A model with two stacks also needs target, the text that the decoder says."))
         decoder_inputs, wanted = encode_wanted(model, tokenizer, said)
         inputs |= decoder_inputs
     of = _Model(model, tokenizer, Text(inputs, wanted))
     ids = [inputs[name][0].cpu() for name in ("input_ids", "decoder_input_ids") if name in inputs]
-    title = f"Attention weights of {name_of(model)}"
+    title = t("Attention weights of {name}", name=name_of(model))
     return View(title, of.intact.weights, [readable(tokenizer, each.tolist()) for each in ids], ids, of)
 
 
@@ -197,13 +208,16 @@ def _look_at_arrays(weights: Any, tokens: Any) -> View:
         ValueError: they are no weights, or do not fit the tokens.
     """
     if tokens is None:
-        raise ValueError("look(weights, tokens) needs the tokens too, such as tokenizer.convert_ids_to_tokens(ids).")
+        raise ValueError(t("look(weights, tokens) needs the tokens too, such as tokenizer.convert_ids_to_tokens(ids)."))
     found, words = stacked(weights), tokens_of(tokens)
     n = len(words)
     if found.shape[-2:] != (n, n) or n < 2:
-        raise ValueError(f"{n} tokens need weights of shape (layers, heads, {n}, {n}); got {tuple(found.shape)}.")
+        shape = tuple(found.shape)
+        raise ValueError(
+            t("{n} tokens need weights of shape (layers, heads, {n}, {n}); got {shape}.", n=n, shape=shape)
+        )
     ids = torch.tensor([words.index(word) for word in words])
-    return View("Attention weights", {"self": found}, [words], [ids], None)
+    return View(t("Attention weights"), {"self": found}, [words], [ids], None)
 
 
 def _packed(weights: Tensor) -> bytes:

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-NO_WEIGHTS = (
+from qkv.words import mark, t, translated
+
+NO_WEIGHTS = mark(
     "There are no attention weights in this. Give look the model itself: look(model, tokenizer, text). Or call the "
     'model with output_attentions=True and attn_implementation="eager", and take outputs.attentions.'
 )
@@ -24,23 +26,28 @@ def stacked(weights: Any) -> Tensor:
     """
     given = getattr(weights, "attentions", weights)
     if given is None or (isinstance(given, (list, tuple)) and any(layer is None for layer in given)):
-        raise ValueError(NO_WEIGHTS)
+        raise ValueError(translated(NO_WEIGHTS))
     found = _tensor(given)
     if found.numel() == 0:
-        raise ValueError(NO_WEIGHTS)
+        raise ValueError(translated(NO_WEIGHTS))
     if found.ndim == 5:  # layers of models have an axis of texts
         if found.shape[1] != 1:
-            raise ValueError(f"look shows one text at a time; got weights of {found.shape[1]}.")
+            raise ValueError(t("look shows one text at a time; got weights of {n}.", n=found.shape[1]))
         found = found[:, 0]
     if not 2 <= found.ndim <= 4:
-        raise ValueError(f"weights are (layers, heads, n, n), (heads, n, n) or (n, n); got shape {tuple(found.shape)}.")
+        shape = tuple(found.shape)
+        raise ValueError(
+            t("weights are (layers, heads, n, n), (heads, n, n) or (n, n); got shape {shape}.", shape=shape)
+        )
     if found.isnan().any() or found.min() < 0:
-        raise ValueError("weights are from 0 to 1. Are these scores before the softmax?")
+        raise ValueError(t("weights are from 0 to 1. Are these scores before the softmax?"))
     if found.sum(-1).max() > 1.01:
         raise ValueError(
-            f"A row of weights sums to 1 or less; got {found.sum(-1).max():.2f}. Was the model in training mode? "
-            "There, dropout "
-            "changes the weights: call model.eval() first. Or are these scores before the softmax?"
+            t(
+                "A row of weights sums to 1 or less; got {sum}. Was the model in training mode? There, dropout changes "
+                "the weights: call model.eval() first. Or are these scores before the softmax?",
+                sum=f"{found.sum(-1).max():.2f}",
+            )
         )
     return found.reshape(*(1,) * (4 - found.ndim), *found.shape)
 
@@ -52,7 +59,8 @@ def _tensor(given: Any) -> Tensor:
     layers = [_tensor(layer) for layer in given]
     shapes = {tuple(layer.shape) for layer in layers}
     if len(shapes) > 1:
-        raise ValueError(f"All layers must have the same shape; got {' and '.join(map(str, sorted(shapes)))}.")
+        found = t(" and ").join(map(str, sorted(shapes)))
+        raise ValueError(t("All layers must have the same shape; got {shapes}.", shapes=found))
     return torch.stack(layers) if layers else torch.zeros(0)
 
 

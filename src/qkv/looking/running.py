@@ -14,6 +14,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from qkv.words import t
+
 # The linear layer that mixes the heads of an attention module (W_O), under the names that model families give it.
 OUTPUT_PROJECTIONS = ("o_proj", "out_proj", "c_proj", "out_lin", "o", "dense", "output.dense")
 CROSS = re.compile(r"cross|encdec|encoder_?attn", re.IGNORECASE)
@@ -105,10 +107,13 @@ def _weights(model: Any, out: Mapping[str, Any]) -> dict[str, Tensor]:
         ours: [each[0] for each in out[theirs] if each is not None] for theirs, ours in parts.items() if out.get(theirs)
     }
     if not any(layers.values()):
-        raise ValueError(f"{type(model).__name__} returns no attention weights, so there is nothing to look at.")
+        raise ValueError(
+            t("{model} returns no attention weights, so there is nothing to look at.", model=type(model).__name__)
+        )
     for each in layers.values():
         if len({weights.shape for weights in each}) > 1:
-            raise ValueError(f"The layers of {type(model).__name__} have different numbers of heads or keys.")
+            name = type(model).__name__
+            raise ValueError(t("The layers of {model} have different numbers of heads or keys.", model=name))
     return {part: torch.stack(each).float().cpu() for part, each in layers.items() if each}
 
 
@@ -132,7 +137,8 @@ def _silence(model: Any, off: frozenset[Head]) -> Iterator[Any]:
     found = output_projections(model)
     for part, layer in sorted({(part, layer) for part, layer, _ in off}):
         if layer >= len(found.get(part, [])):
-            raise ValueError(f"look does not know which layer of {type(model).__name__} mixes the heads.")
+            name = type(model).__name__
+            raise ValueError(t("look does not know which layer of {model} mixes the heads.", model=name))
         silent = [head for *at, head in off if at == [part, layer]]
         yield found[part][layer].register_forward_pre_hook(_zero_heads(silent, number_of_heads(model, part)))
 

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from qkv.words import t
+
 
 def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
     """Return the inputs of a model's forward for one text, on the model's device.
@@ -20,20 +22,21 @@ def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
     if isinstance(text, (list, tuple)) and len(text) == 1:
         text = text[0]
     if isinstance(text, (list, tuple)) and not all(isinstance(each, int) for each in text):
-        raise ValueError(f"look shows one text at a time; got {len(text)}.")
+        raise ValueError(t("look shows one text at a time; got {n}.", n=len(text)))
     if hasattr(text, "shape") or isinstance(text, (list, tuple)):
         text = {"input_ids": text}
     if not isinstance(text, (str, Mapping)):
         raise ValueError(
-            "look(model, tokenizer, text) needs a text: a string, its ids, or what the tokenizer returned for it."
+            t("look(model, tokenizer, text) needs a text: a string, its ids, or what the tokenizer returned for it.")
         )
     encoded = tokenizer(text, return_tensors="pt") if isinstance(text, str) else text
     inputs = {name: _row(value) for name, value in encoded.items()}
     if "input_ids" not in inputs:
-        raise ValueError(f"look needs input_ids, to name the tokens; got {', '.join(inputs) or 'nothing'}.")
+        got = t(", ").join(inputs) or t("nothing")
+        raise ValueError(t("look needs input_ids, to name the tokens; got {names}.", names=got))
     ids = inputs["input_ids"]
     if len(ids) != 1:
-        raise ValueError(f"look shows one text at a time; got {len(ids)}.")
+        raise ValueError(t("look shows one text at a time; got {n}.", n=len(ids)))
     _check(model, tokenizer, ids[0])
     takes = inspect.signature(model.forward).parameters
     return {name: value.to(model.device) for name, value in inputs.items() if name in takes}
@@ -50,7 +53,7 @@ def encode_wanted(model: Any, tokenizer: Any, target: str) -> tuple[dict[str, Te
     starts = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id")]
     start = next((each for each in starts if each is not None), None)
     if start is None:
-        raise ValueError("The model's configuration has no decoder_start_token_id, so its decoder cannot start.")
+        raise ValueError(t("The model's configuration has no decoder_start_token_id, so its decoder cannot start."))
     shifted = torch.cat([wanted.new_full((1, 1), start), wanted[:, :-1]], dim=1)
     return {"decoder_input_ids": shifted}, wanted[0]
 
@@ -66,14 +69,26 @@ def _check(model: Any, tokenizer: Any, ids: Tensor) -> None:
     name = type(model).__name__
     known = model.get_input_embeddings().num_embeddings
     if len(ids) < 2:
-        raise ValueError("The text has fewer than two tokens, so there is nothing to attend to.")
+        raise ValueError(t("The text has fewer than two tokens, so there is nothing to attend to."))
     if int(ids.max()) >= known:
         raise ValueError(
-            f"The tokenizer does not belong to this model: it made token {int(ids.max())}, and {name} knows {known}."
+            t(
+                "The tokenizer does not belong to this model: it made token {id}, and {model} knows {n}.",
+                id=int(ids.max()),
+                model=name,
+                n=known,
+            )
         )
     longest = longest_text(model)
     if longest is not None and len(ids) > longest:
-        raise ValueError(f"The text has {len(ids)} tokens, and {name} takes at most {longest}. Shorten the text.")
+        raise ValueError(
+            t(
+                "The text has {n} tokens, and {model} takes at most {most}. Shorten the text.",
+                n=len(ids),
+                model=name,
+                most=longest,
+            )
+        )
 
 
 def name_of(model: Any) -> str:

@@ -17,7 +17,8 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
  * @property {(n: number) => boolean[][]} near the mask of near tokens
  * @property {(i: number) => string} name of a token
  * @property {(seen: Seen) => unknown} draw
- * @property {(x: number, y: number) => number} at the token at a point of the drawing */
+ * @property {(x: number, y: number) => number} at the token at a point of the drawing
+ * @property {(i: number) => number[]} middle the point of the drawing in the middle of a token */
 /** @typedef {ReturnType<typeof computed>} Seen */
 
 /** The kinds of input.
@@ -31,7 +32,8 @@ const KINDS = {
     near: () => touching(ACROSS),
     name: (i) => `row ${Math.floor(i / ACROSS) + 1}, column ${(i % ACROSS) + 1}`,
     draw: drawPicture,
-    at: (x, y) => ACROSS * cell(y, 0) + cell(x, (WIDTH - HEIGHT) / 2),
+    at: (x, y) => ACROSS * cell(y, 0) + cell(x, LEFT),
+    middle: (i) => [LEFT + ((i % ACROSS) + 0.5) * SIDE, (Math.floor(i / ACROSS) + 0.5) * SIDE],
   },
   sound: {
     first: 2, // in the first note
@@ -42,6 +44,7 @@ const KINDS = {
     name: (i) => `${10 * i} to ${10 * i + 25} ms`,
     draw: drawSound,
     at: (x) => Math.round(((x / WIDTH) * seconds() - FRAME / 2) / HOP),
+    middle: (i) => [((i * HOP + FRAME / 2) * WIDTH) / seconds(), HEIGHT / 2],
   },
   graph: {
     first: 2, // the oxygen
@@ -55,6 +58,7 @@ const KINDS = {
       const distances = ATOMS.map((atom) => Math.hypot(atom.x - x, atom.y - y));
       return distances.indexOf(Math.min(...distances));
     },
+    middle: (i) => [ATOMS[i].x, ATOMS[i].y],
   },
 };
 
@@ -71,6 +75,7 @@ export default widget("Everywhere", {
     const { kind, n, token, name } = seen;
     const [left, top, side] = state.kind === "picture" ? SQUARE.picture : SQUARE.wider;
     const at = (/** @type {number} */ x, /** @type {number} */ y) => kind.at(left + x * side, top + y * side);
+    const [middle, height] = kind.middle(token);
     const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, at(x, y))) }));
     return html`<div class="qkv-everywhere">
       <div class="qkv-everywhere-kinds" role="radiogroup" aria-label="what are the tokens?">${Object.keys(KINDS).map(
@@ -83,6 +88,7 @@ export default widget("Everywhere", {
         <svg viewBox="${left} ${top} ${side} ${side}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
           ${kind.draw(seen)}
         </svg>
+        <i class="qkv-asking-grip" style="left: ${percent((middle - left) / side)}; top: ${percent((height - top) / side)}"></i>
         <input class="qkv-over" type="range" aria-label="query" min="1" max=${n} aria-valuetext=${name(token)}
           .value=${live(String(token + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>
       </div>
@@ -114,6 +120,8 @@ function computed(state) {
   const best = row.reduce((most, weight, i) => (i !== token && (most < 0 || weight > row[most]) ? i : most), -1);
   return { kind, n, token, row, best, may, name: kind.name };
 }
+
+const percent = (/** @type {number} */ share) => `${Math.round(1000 * share) / 10}%`;
 
 const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
 const opacity = (/** @type {number} */ weight, /** @type {number} */ most) => Math.round(100 * (weight / most)) / 100;

@@ -41,9 +41,9 @@ const GUESS = Math.log(32);
 /** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
-  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last), how
+  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last; at first the model is untrained), how
   // often the reader has pressed Train, whether this browser is slow or could not start, and whether the rest is unfolded.
-  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
+  own: { runs: null, shown: -1, at: 0, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const { follow, close } = trainer(/** @type {State} */ (state), set);
     const show = () => {
@@ -66,8 +66,9 @@ export default widget("TrainLab", {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
       <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
+      ${pictures(state, seen, set)} ${scoreBar(state, seen)} ${walk(seen, set)}
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run, seen.frame)}</b>${problemText(state)}</p>
-      ${pictures(state, seen, set)} ${walk(seen, set)} ${unfolding(state, set, id)}
+      ${unfolding(state, set, id)}
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
         ${legend(state, seen, set, id)}
         <div class="qkv-train-charts">${charts(state, seen)}</div>
@@ -155,10 +156,11 @@ const choicesOf = (state) => ({
   seed: state.seed,
 });
 
-/** Start a training beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
+/** Go on with the paused training, if nothing was chosen since; else start one beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
  * @param {State} state
  * @param {SetState<State>} set */
 function train(state, set) {
+  if (state.status === "paused" && !chosenSince(state, seenIn(state))) return set({ status: "running" });
   const choices = choicesOf(state);
   const [first, ...others] = state.runs ?? storedRuns(state);
   const kept = first ? [first, ...others.slice(2 - MOST)] : [];
@@ -190,6 +192,11 @@ function chosenSince(state, { run }) {
   return name === nameOf(run.choices) ? "" : name;
 }
 
+/** Check whether no model with these settings is trained yet or in training: then there is no answer to show.
+ * @param {State} state
+ * @param {Seen} seen */
+const isUntrained = (state, seen) => !isBusy(state.status) && chosenSince(state, seen) !== "";
+
 const buttons = (/** @type {State} */ state, /** @type {Seen} */ seen, /** @type {SetState<State>} */ set) => {
   const { status } = state;
   const pauses = status === "paused" ? t`Go on` : t`Pause`;
@@ -201,7 +208,7 @@ const buttons = (/** @type {State} */ state, /** @type {Seen} */ seen, /** @type
       disabled: status !== "running" && status !== "paused",
       onClick: () => set({ status: status === "running" ? "paused" : "running" }),
     })}
-    <span class="qkv-note qkv-train-next">${chosen ? t`press Train: ${html`<b>${chosen}</b>`}` : t`next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>
+    <span class="qkv-note qkv-train-next">${chosen ? t`press Train: ${html`<b>${chosen}</b>`}` : nothing}</span>
   </div>`;
 };
 
@@ -215,7 +222,8 @@ function trainHere(state, seen, set) {
     currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
-  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : nothing}</div>`;
+  const next = html`<span class="qkv-note">${t`next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>`;
+  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : next}</div>`;
 }
 
 /* ---- texts */
@@ -293,7 +301,10 @@ const problemText = (/** @type {State} */ { failed, isSlow }) => {
  * @param {Seen} seen
  * @param {SetState<State>} set */
 function pictures(state, seen, set) {
-  const { run, frame } = seen;
+  const { run } = seen;
+  const isNew = isUntrained(state, seen);
+  const frame = isNew ? NOTHING : seen.frame;
+  const isStored = run.isStored && !isNew;
   if (state.task === "repeater") {
     const layers = run.choices.layers;
     return layerNames()
@@ -306,7 +317,7 @@ function pictures(state, seen, set) {
           line: frame.shown?.[i],
           right: TEXT[TEXT.length - 1],
           asked: i ? "" : t`next`,
-          isStored: run.isStored,
+          isStored,
         }),
       );
   }
@@ -319,7 +330,7 @@ function pictures(state, seen, set) {
         line: frame.shown?.[i],
         right: SAW_IS[i],
         asked: PUZZLE[from],
-        isStored: run.isStored,
+        isStored,
       }),
     );
   const { language, rule } = run.choices;
@@ -336,11 +347,11 @@ function pictures(state, seen, set) {
       line: frame.shown?.[i],
       right: nouns[first ? 0 : 1],
       asked: IT[language === "english" ? 0 : 1],
-      isStored: run.isStored,
+      isStored,
       turn: turns
         ? {
             isTurned: isTurned(state.rule, act, adjective),
-            onClick: () => set({ rule: flipped(state.rule, state.language, null, adjective) }),
+            onClick: () => set(chosen(state, { rule: flipped(state.rule, state.language, null, adjective) })),
           }
         : null,
     });
@@ -351,11 +362,21 @@ const SAW_IS = ["verb", "noun"];
 const layerNames = () => [t`layer 2, from the last symbol`, t`layer 1, the head that looks most at the symbol before`];
 const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
 
+const GAP = 1.3; // letters between two words
+
+/** Return about how wide a word and the gap after it are, in letters.
+ * @param {string} word */
+const widthOf = (word) =>
+  [...word].reduce((sum, letter) => {
+    if (/\p{Script=Han}/u.test(letter)) return sum + 2;
+    return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
+  }, GAP);
+
 /** Return a text with arcs from the token that asks, and the likeliest answers.
  * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string, isStored: boolean,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
 function picture({ title, tokens, from, line, right, asked, isStored, turn = null }) {
-  const widths = tokens.map((token) => (/\p{Script=Han}/u.test(token) ? 2 * token.length : token.length) + 1.5);
+  const widths = tokens.map(widthOf);
   const total = widths.reduce((sum, width) => sum + width, 0);
   /** @type {number[]} */
   const middles = [];
@@ -491,6 +512,24 @@ function charts(state, { runs, run, frame }) {
 const shownNumber = (/** @type {number} */ x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
 const shownShare = (/** @type {number} */ x) => (Number.isFinite(x) ? percent(x) : "–");
 
+/** Return a bar with what the model has learned at the frame: the share that is right or, for the repeater, how far the
+ * surprise has come from that of a guess to none.
+ * @param {State} state
+ * @param {Seen} seen */
+function scoreBar(state, seen) {
+  const { task } = state;
+  const { run, frame } = isUntrained(state, seen) ? { ...seen, frame: NOTHING } : seen;
+  const { score } = run.result && isLast(run, frame) ? run.result : frame;
+  const share = task === "repeater" ? 1 - score / GUESS : score;
+  const ends =
+    task === "repeater"
+      ? [t`a guess`, t`certain`]
+      : [t`${html`<i>${task === "tagger" ? "it" : "saw"}</i>`} right`, shownShare(score)];
+  return html`<div class="qkv-train-bar" aria-hidden="true">
+    <span>${ends[0]}</span><i style="--qkv-p: ${rounded(Math.min(1, Math.max(0, share || 0)))}"></i><b>${ends[1]}</b>
+  </div>`;
+}
+
 /** Return the handle that walks through what was seen. */
 const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */ set) =>
   run.frames.length > 1
@@ -508,15 +547,22 @@ const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */
  * @param {Seen} parts
  * @param {SetState<State>} set
  * @param {string} id */
-const legend = ({ task, seed }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
+const legend = ({ task, seed, status }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
   <legend class="qkv-label">${t`trainings`}</legend>
   <div>${runs.map(
     (one, i) => html`<label class="qkv-pick qkv-train-name">
       <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ ...one.choices, seed, shown: i, at: -1 })}>
       <svg viewBox="0 0 24 8" aria-hidden="true"><line class="qkv-curve qkv-train-${i}" x1="0" x2="24" y1="4" y2="4" /></svg>
-      ${one.name} <b>${lastScore(task, one)}</b></label>`,
+      ${one.name} <b>${lastScore(task, one)}</b></label>${
+        one.isStored || (isBusy(status) && i === runs.length - 1)
+          ? nothing
+          : html`<button type="button" class="qkv-control qkv-train-away" aria-label=${t`remove ${one.name}`}
+              @click=${() => set({ runs: runs.filter((each) => each !== one), shown: -1, at: -1 })}>×</button>`
+      }`,
   )}</div>
 </fieldset>`;
+
+const isBusy = (/** @type {State["status"]} */ status) => status === "running" || status === "paused";
 
 /** @param {State["task"]} task
  * @param {Pick<Training, "result" | "frames">} parts */
@@ -624,10 +670,14 @@ function parts(names, state, set, id) {
   const switches = names.filter(isSwitch);
   const choose = (/** @type {Partial<Choices>} */ changes) => set(chosen(state, changes));
   return html`
-    <div class="qkv-train-made">
+    ${
+      switches.length || names.includes("mask")
+        ? html`<div class="qkv-train-made">
       ${switches.map((name) => toggle({ label: SWITCHES[name](), checked: state[name], onChange: (on) => choose({ [name]: on }) }))}
       ${names.includes("mask") ? toggle({ label: t`causal mask`, checked: !state.mask_forgotten, onChange: (on) => choose({ mask_forgotten: !on }) }) : nothing}
-    </div>
+    </div>`
+        : nothing
+    }
     <div class="qkv-train-few">${names.filter(isChoice).map((name) =>
       choices({
         ...CHOICES[name](),
@@ -643,13 +693,14 @@ function parts(names, state, set, id) {
  * turns an adjective round.
  * @param {State} state
  * @param {SetState<State>} set */
-function ruleOf({ rule: turned, language }, set) {
+function ruleOf(state, set) {
+  const { rule: turned, language } = state;
   const acts = Object.entries(adjectivesOf(language));
   const chip = (
     /** @type {string} */ act,
     /** @type {string} */ adjective,
   ) => html`<button type="button" class="qkv-train-chip" aria-pressed=${isTurned(turned, act, adjective)}
-    @click=${() => set({ rule: flipped(turned, language, act, adjective) })}>${adjective}</button>`;
+    @click=${() => set(chosen(state, { rule: flipped(turned, language, act, adjective) }))}>${adjective}</button>`;
   const side = (
     /** @type {string} */ act,
     /** @type {Adjectives} */ { actor, other },
@@ -664,7 +715,7 @@ function ruleOf({ rule: turned, language }, set) {
       <span></span><span class="qkv-note">${t`it: the noun before`}</span><span class="qkv-note">${t`the noun after`}</span>
       ${acts.map(([act, sides]) => html`<b>${act}</b><div>${side(act, sides, true)}</div><div>${side(act, sides, false)}</div>`)}
     </div>
-    ${button({ label: t`our rule`, disabled: turned.length === 0, onClick: () => set({ rule: [] }) })}
+    ${button({ label: t`our rule`, disabled: turned.length === 0, onClick: () => set(chosen(state, { rule: [] })) })}
   </div>`;
 }
 
