@@ -36,12 +36,15 @@ from tests.grading.fuzz import notebooks
 from tests.grading.untidy_notebooks import as_json
 
 DAMAGED = 50
+# With the time limits of a class this one is an honest notebook with slow cells: it is hostile only in the tests.
+ONLY_SLOW = "cells that use up the time of the whole notebook, before any answer is reached"
+HOSTILE = {name: attack for name, attack in ATTACKS.items() if name != ONLY_SLOW}
 
 
 def hand_in(folder: Path, n: int) -> int:
     """Write the submissions of a class of n, the hostile ones between the honest ones. Return how many are honest."""
     draw = random.Random(1)
-    hostile = {f"eve{i:03}": attack for i, attack in enumerate(ATTACKS.values())}
+    hostile = {f"eve{i:03}": attack for i, attack in enumerate(HOSTILE.values())}
     honest = [f"student{i:04}" for i in range(n - len(hostile) - DAMAGED)]
     for student, attack in hostile.items():
         text = nbformat.writes(nbformat.from_dict(as_json(list(attack.sources))))
@@ -60,8 +63,8 @@ def put(path: Path, data: bytes) -> None:
 
 def not_deserved(results: list[Result], honest: int) -> list[str]:
     """Return what each submission got that it does not deserve."""
-    deserved = {f"eve{i:03}": attack.deserves for i, attack in enumerate(ATTACKS.values())}
-    names = dict(zip(deserved, ATTACKS, strict=True))
+    deserved = {f"eve{i:03}": attack.deserves for i, attack in enumerate(HOSTILE.values())}
+    names = dict(zip(deserved, HOSTILE, strict=True))
     wrong = []
     for result in results:
         got = {answer.id: answer.points for answer in result.questions}
@@ -100,7 +103,7 @@ def main() -> int:
         seconds = time.perf_counter() - started
     used = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     print(
-        f"{len(results)} submissions, {len(ATTACKS)} hostile, {DAMAGED} damaged, {groups}, {JOBS} jobs, "
+        f"{len(results)} submissions, {len(HOSTILE)} hostile, {DAMAGED} damaged, {groups}, {JOBS} jobs, "
         f"{asked.timeout:g} s for each question: {seconds:.0f} s "
         f"(load of the machine before: {load:.1f}, after: {os.getloadavg()[0]:.1f})"
     )

@@ -11,7 +11,7 @@ from tools import system
 from . import drivers
 from .conftest import has_widgets, pages
 from .test_confined import KEPT, LISTEN, SAID, SCRIPT, START
-from .test_exercises import BY_D_K, RIGHT
+from .test_exercises import BY_D_K, RIGHT, ROOT, cells
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -104,6 +104,28 @@ def test_an_answer_is_checked(driver: drivers.Driver, site: str):
     assert right[:2] == ["passed", 3]
     assert wrong[:2] == ["failed", 0]
     assert "d_k" in wrong[2], "the idea is named"
+
+
+# Give an answer to each of some keys, and return the points of each question among them.
+POINTS = """async () => {
+  const points = {};
+  for (const [key, source] of ANSWERS) window.qkv.answer(key, source);
+  const questions = ANSWERS.map(([key]) => key).filter((key) => key.length === "12.1".length);
+  for (const key of questions) points[key] = (await window.qkv.check(key)).points;
+  return points;
+}"""
+
+
+def test_the_last_exercise_is_passed_with_its_parts(driver: drivers.Driver, site: str):
+    solution = cells(ROOT / "solutions" / "12_capstone.ipynb")
+    parts = [
+        (name.removeprefix("parts-").replace("-", "."), text) for name, text in solution.items() if "parts-" in name
+    ]
+    answers = ["block", "writer", "write", "without_head", "heads_needed"]
+    numbered = [(f"12.{i}", solution[f"answer-{name}"]) for i, name in enumerate(answers, 1)]
+    driver.open(f"{site}/exercises/12_capstone.html")
+    points = driver.evaluate(POINTS.replace("ANSWERS", json.dumps([*parts, *numbered])))
+    assert points == {f"12.{i}": 5 for i in range(1, 6)}
 
 
 # Run a cell, and return what it printed.

@@ -91,6 +91,13 @@ def fixed_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tenso
     return layer_norm(x, gain, bias, eps=1e-6)
 
 
+def own_number(number: float, correction: int) -> Callable[..., Tensor]:
+    """Return a layer norm that adds a number of its own, whatever eps is, to the standard deviation."""
+    return lambda x, gain, bias, eps=1e-5: (
+        (x - mean(x)) / (x.std(-1, keepdim=True, correction=correction) + number) * gain + bias
+    )
+
+
 def no_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return layer_norm(x, gain, bias, eps=0.0)
 
@@ -157,6 +164,10 @@ QUESTION = Question(
         mistake("axis-counted-from-the-front", over_axes(1)),
         mistake("eps-ignored", eps_ignored),
         mistake("fixed-eps", fixed_eps),
+        mistake(
+            "fixed-eps-outside-the-root",
+            *(own_number(number, correction) for correction in (1, 0) for number in (1e-6, 1e-5, 1e-8)),
+        ),
         mistake("no-eps", no_eps),
         mistake("another-default", *map(another_default, (1e-6, 1e-8, 1e-12, 1e-3))),
         affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),

@@ -139,7 +139,7 @@ def _not_attempted_text(seen: Observation) -> str:
                 line=line,
             )
         return t(
-            "Not attempted yet: your answer raises NotImplementedError. If you have written it, it calls another one "
+            "Your answer is still empty: it raises NotImplementedError. If you have written it, it calls another one "
             "that is still to be written."
         )
     return t("Nothing came back: your answer returned None. If you have written it, does it end in a `return`?")

@@ -227,7 +227,7 @@ function sampling(state, set) {
  * @param {SetState<State>} set */
 function thermometer(state, set) {
   const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
-  const text = String(Number(state.temperature.toPrecision(3)));
+  const text = String(Number(state.temperature.toPrecision(2))); // the ring is no wider
   const grab = dragged(({ y }) =>
     set({ temperature: nearestOf(TEMPERATURES, 1 - y, (t, at) => Math.abs(warmth(t) - at)) }),
   );

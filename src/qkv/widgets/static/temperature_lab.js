@@ -43,7 +43,7 @@ var et=globalThis,ft=e=>e,F=et.trustedTypes,$t=F?F.createPolicy("lit-html",{crea
     ${G({label:"draw a word",onClick:n(1)})}
     ${G({label:h`<span class="qkv-unseen">draw </span>100 words`,onClick:n(100)})}
     <p class="qkv-sampled qkv-note">${r.length?h`${m(r.length)} drawn, the last: ${o.reverse().map((i,c)=>c?` \xB7 ${i}`:h`<b>${i}</b>`)}`:"Language models draw words like this."}</p>
-  </div>`}function Ie(e,t){let s=L(D,e.temperature,(o,i)=>Math.abs(Math.log(o/i))),n=String(Number(e.temperature.toPrecision(3))),r=lt(({y:o})=>t({temperature:L(D,1-o,(i,c)=>Math.abs(zt(i)-c))}));return h`<div class="qkv-thermometer">
+  </div>`}function Ie(e,t){let s=L(D,e.temperature,(o,i)=>Math.abs(Math.log(o/i))),n=String(Number(e.temperature.toPrecision(2))),r=lt(({y:o})=>t({temperature:L(D,1-o,(i,c)=>Math.abs(zt(i)-c))}));return h`<div class="qkv-thermometer">
     <span aria-hidden="true">hot</span>
     <div class="qkv-drag" style="--qkv-at: ${zt(e.temperature)}" @pointerdown=${r} @pointermove=${r}>
       <i></i><b aria-hidden="true"><var>T</var>${n}</b>
