@@ -11,7 +11,6 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, Request
 
 from tests.conftest import start_chromium
-
 from tools.course import LANGUAGES, TRANSLATED
 
 ROOT = Path(__file__).resolve().parents[2]
