@@ -41,6 +41,7 @@ NEEDS = {
 RARE = {
     "Everywhere",
     "HeadAtlas",
+    "HeadMicroscope",
     "PatternLab",
     "RealModel",
 }  # whose script only their own pages load (tools/bundle.mjs)
