@@ -380,3 +380,15 @@ def previous_but_the_first_looks_further(words, positions):
 test_a_message_counts_tokens_from_0 = expected_verdicts(
     {"token 1": ("6.6", previous_but_the_first_looks_further, "failed", None, ["token 1 should look at token 0,"])}
 )
+
+
+def test_two_tokens_with_the_same_weight_are_not_a_question_of_sharpness() -> None:
+    """Keys that say "noun" and no more: two nouns get 0.5 each, however large the scores are."""
+
+    def nouns_alone(words, is_noun, positions):
+        return 100 * words.sum(0)[:, None], (words * is_noun[:, None]).sum(0)[:, None]
+
+    seen = verdict(QUESTIONS["6.7"], nouns_alone)
+    assert seen.status == "failed"
+    assert "as much to token" in seen.message
+    assert "sharper" not in seen.message

@@ -19,6 +19,7 @@ from qkv.words import t
 
 ENOUGH = 0.9  # the weight that a head has to give to the token that it looks at
 SOME = 0.2  # a weight that shows in a wrong answer, for telling wrong ideas apart
+TIED = 0.02  # weights that differ by less are said to be as much
 SHARP = 12.0  # a difference of scores that makes a weight of 0.9 among all tokens of a text
 MAX_FEATURES = 1000  # of queries and keys
 
@@ -110,6 +111,16 @@ def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
     target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
     # A message counts tokens as the questions do, from 0.
     values = {"i": i, "target": target, "enough": ENOUGH, "largest": f"{seen[text, i, most]:.2f}"}
+    others = seen[text, i].clone()
+    others[target] = 0
+    if abs(others.max() - seen[text, i, target]) < TIED:  # a sharper softmax would leave them equal
+        return t(
+            "Of one text, token {i} should look at token {target}, with a weight of {enough} or more; it gives it {given}, "
+            "and as much to token {other}. Which part of the score should tell the two apart?",
+            given=f"{seen[text, i, target]:.2f}",
+            other=int(others.argmax()),
+            **values,
+        )
     if most == target:
         return t(
             "Of one text, token {i} should look at token {target}, with a weight of {enough} or more. "
