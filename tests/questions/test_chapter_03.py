@@ -268,6 +268,13 @@ SAID = {
         "3.3", lambda q, k, v: ((w := torch.softmax(scores(q, k))) @ v, w),
         "error", "softmax-without-an-axis", ["along which axis"],
     ),
+    "a maximum with its indices": (
+        "3.4", lambda p: p - p.max(dim=-1), "error", "values-and-indices", ["values and their indices"],
+    ),
+    "a root of a number": (
+        "3.3", lambda q, k, v: ((w := (q @ k.mT / torch.sqrt(q.size(-1))).softmax(-1)) @ v, w),
+        "error", "a-number-for-a-tensor", ["plain number"],
+    ),
     "a test that raises": ("3.5", lambda attend: 1 / 0, "error", None, ["ZeroDivisionError"]),
     "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", None, ["positional arguments"]),
     "a test of nothing": ("3.5", lambda attend: None, "not attempted", None, ["returned None"]),

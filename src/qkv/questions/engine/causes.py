@@ -100,6 +100,18 @@ CAUSES = (
         ),
     ),
     (
+        "TypeError",
+        r"torch\.return_types\.|NamedResults",
+        "values-and-indices",
+        mark("`max` along an axis returns two things: values and their indices. Which of them do you need?"),
+    ),
+    (
+        "TypeError",
+        "must be Tensor, not (int|float)",
+        "a-number-for-a-tensor",
+        mark("A function of torch was given a plain number. Which operator or function of Python does the same?"),
+    ),
+    (
         "RuntimeError|ValueError",
         "Expected target size|Expected input batch_size",
         "classes-on-another-axis",
