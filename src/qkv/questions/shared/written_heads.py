@@ -115,8 +115,8 @@ def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
     others[target] = 0
     if abs(others.max() - seen[text, i, target]) < TIED:  # a sharper softmax would leave them equal
         return t(
-            "Of one text, token {i} should look at token {target}, with a weight of {enough} or more; it gives it {given}, "
-            "and as much to token {other}. Which part of the score should tell the two apart?",
+            "Of one text, token {i} should look at token {target}, with a weight of {enough} or more; "
+            "it gives it {given}, and as much to token {other}. Which part of the score should tell the two apart?",
             given=f"{seen[text, i, target]:.2f}",
             other=int(others.argmax()),
             **values,
