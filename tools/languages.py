@@ -81,7 +81,8 @@ def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path
             except KeyError:
                 continue  # a notebook that is not a page of the site
             after = outputs.transplanted(run, after, weaving.translate_page(ROOT / name, language))
-        bundle = CacheBundleIn(nbformat.from_dict(after), str(path))
+        # Read, not from_dict: the cache's hash would differ, because in a file a source is a list of lines.
+        bundle = CacheBundleIn(nbformat.reads(json.dumps(after), as_version=4), str(path))
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
