@@ -12,12 +12,15 @@ help: ## List the commands
 	@echo "QKV: self-attention you can touch"
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-book: $(VENV)/ready node_modules/ready ## Build the site (the first time 5 to 12 minutes), serve it and print its address
-	@$(BIN)/python tools/site.py serve
+book: $(VENV)/ready node_modules/ready ## Build the site (the first time 5 to 12 minutes), serve it, print its address (LANGUAGES="zh_TW": in Chinese, too)
+	@$(BIN)/python tools/site.py serve $(IN_LANGUAGES)
 
+# In which languages the site is built besides English: LANGUAGES="zh_TW zh_CN", or none. `make book` is quicker without.
+IN_LANGUAGES = $(if $(LANGUAGES),--languages $(LANGUAGES))
+site publish pdf: LANGUAGES ?= zh_TW zh_CN
 LEFT_OUT = $(addprefix --without-,$(WITHOUT)) # WITHOUT="solutions page-python"
 site: $(VENV)/ready node_modules/ready ## Build the site into _build/html (WITHOUT="solutions page-python": less of it)
-	@$(BIN)/python tools/site.py build $(LEFT_OUT)
+	@$(BIN)/python tools/site.py build $(LEFT_OUT) $(IN_LANGUAGES)
 
 export GITHUB_REPOSITORY ?= $(REPOSITORY)
 publish: repository site ## Add the wheel to the site, write notebooks for Colab (REPOSITORY=OWNER/NAME; for a workflow)
@@ -33,8 +36,9 @@ pdf: site ## Print the whole book to _build/qkv.pdf
 	@$(BIN)/python tools/pdf.py
 
 AS_ROOT = $(if $(filter 0,$(shell id -u)),--allow-root) # without this option, JupyterLab refuses to run as root
-lab: $(VENV)/ready ## Open the course in JupyterLab
-	@$(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/book/welcome.ipynb
+lab: $(VENV)/ready ## Open the course in JupyterLab (LANGUAGE=zh_TW: in Chinese, in the folder zh_TW)
+	@$(if $(LANGUAGE),$(BIN)/python -m tools.translations weave $(LANGUAGE) $(LANGUAGE))
+	@$(if $(LANGUAGE),cd $(LANGUAGE) &&) $(abspath $(BIN))/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/book/welcome.ipynb
 
 test: $(VENV)/ready node_modules/ready ## Run every kind of test: the gate
 	@$(BIN)/python tools/system.py chromium bubblewrap

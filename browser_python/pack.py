@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from browser_python.runnable_cells import left_out, name_of
+from tools.course import TRANSLATED
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path(__file__).resolve().parent
@@ -79,6 +80,11 @@ def model_files() -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in (package_files("safetensors") | qkv_files(MODELS)).items()}
 
 
+def word_files(language: str) -> dict[str, bytes]:
+    """Return the files of the archive of a language: the texts of cards, which only its pages load."""
+    return {name: path.read_bytes() for name, path in qkv_files((f"dictionaries/{language}.json",)).items()}
+
+
 def package_files(*names: str) -> dict[str, Path]:
     """Return the paths of the files of the page's own versions of packages, by their names in the archive."""
     return {path.relative_to(HERE).as_posix(): path for name in names for path in (HERE / name).rglob("*.py")}
@@ -101,6 +107,8 @@ def pack(folder: Path) -> None:
     write_zip(target / "python_stdlib.zip", library_files())
     write_zip(target / "course.zip", course_files())
     write_zip(target / MODELS_ARCHIVE, model_files())
+    for language in TRANSLATED:
+        write_zip(target / f"{language}.zip", word_files(language))
     compile_archives(target)
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
@@ -112,11 +120,8 @@ def pack(folder: Path) -> None:
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
-    built = {
-        path.name: about_file(path)
-        for path in (target / name for name in (PROGRAM, *HEAVY, MODELS_ARCHIVE))
-        if path.exists()
-    }
+    checked = (PROGRAM, *HEAVY, MODELS_ARCHIVE, *(f"{language}.zip" for language in TRANSLATED))
+    built = {name: about_file(target / name) for name in checked if (target / name).exists()}
     made = digest([target / name for name in HEAVY])
     (target / "sizes.json").write_text(json.dumps({"built": built, "lock": lock, "made": made}), encoding="utf-8")
     write_scripts(target)

@@ -39,7 +39,23 @@ def pages(folder: Path) -> list[str]:
 
 def test_chapters_and_exercises_are_published_and_no_solution(published: Path):
     assert pages(published) == pages(ROOT)
-    assert {path.name for path in published.iterdir()} == {"book", "chapters", "exercises", "README.md"}
+    assert {path.name for path in published.iterdir()} == {
+        "book",
+        "chapters",
+        "exercises",
+        "README.md",
+        "zh-tw",
+        "zh-cn",
+    }
+
+
+@pytest.mark.parametrize(("language", "folder"), [("zh_TW", "zh-tw"), ("zh_CN", "zh-cn")])
+def test_each_language_has_its_notebooks_and_they_speak_it(published: Path, language: str, folder: str):
+    assert pages(published / folder) == pages(published)
+    for page, notebook in notebooks(published / folder).items():
+        (setup,) = (cell for cell in notebook.cells if "setup" in cell.metadata.get("tags", []))
+        assert setup.source.endswith(f'qkv.speak("{language}")')
+        assert f"{COLAB}{folder}/{page}.ipynb" in notebook.cells[0].source
 
 
 def test_each_badge_opens_its_own_notebook(published: Path):

@@ -43,7 +43,9 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
     ("unit", "the package, the questions, the grader and the tools", [
         [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "tests"],
     ]),
-    ("site", "the site builds without a warning", [[*PYTHON, "tools/site.py", "build"]]),
+    ("site", "the site builds without a warning, in every language", [
+        [*PYTHON, "tools/site.py", "build", "--languages", "zh_TW", "zh_CN"],
+    ]),
     ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
         [*PYTEST, *A_FILE_EACH, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],

@@ -20,11 +20,12 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+from tools.course import LANGUAGES, TRANSLATED  # noqa: E402
 from tools.site import StoppedError, checked_address, missing_package, pages_address  # noqa: E402
 
 try:
@@ -32,6 +33,7 @@ try:
     from nbformat import NotebookNode
 
     from tools.notebooks import as_json
+    from tools.translations import weaving
 except ModuleNotFoundError as missing:
     sys.exit(f"Stopped: {missing_package(missing)}")
 
@@ -44,18 +46,31 @@ SETUP = """import importlib.util
 
 if importlib.util.find_spec("qkv") is None:
     %pip install --quiet {wheel}"""
+SPEAK = '\n\nimport qkv\n\nqkv.speak("{}")'
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of publication: the repository `owner/name`, and the address of the site, which ends with a slash."""
+    """The place of publication.
+
+    Attributes:
+        repository: `owner/name`
+        site: the address of the site, which ends with a slash
+        language: the code of the language that is published there; "" is English
+    """
 
     repository: str
     site: str
+    language: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The folder of the language, with a slash at its end; "" for English."""
+        return f"{LANGUAGES[self.language].folder}/" if self.language else ""
 
     def colab(self, page: str) -> str:
         """Return the address at which Colab opens a page (such as chapters/03_scaling) of the branch `colab`."""
-        return f"https://colab.research.google.com/github/{self.repository}/blob/colab/{page}.ipynb"
+        return f"https://colab.research.google.com/github/{self.repository}/blob/colab/{self.folder}{page}.ipynb"
 
     @property
     def wheel(self) -> str:
@@ -132,7 +147,7 @@ def for_colab(notebook: NotebookNode, page: str, where: Place) -> NotebookNode:
     for cell in notebook.cells:
         copy = NotebookNode(cell)
         if "setup" in cell.metadata.get("tags", []):
-            copy.source = SETUP.format(wheel=where.wheel)
+            copy.source = SETUP.format(wheel=where.wheel) + (SPEAK.format(where.language) if where.language else "")
         elif cell.cell_type == "markdown":
             copy.source = with_published_links(cell.source, page, where)
         cells.append(copy)
@@ -158,7 +173,7 @@ def with_published_links(source: str, page: str, where: Place) -> str:
             raise StoppedError(f"{page}.ipynb links to {link['path']}, which is not published")
         if kind == ".ipynb" and (folder in FOLDERS or stem == LOOK):
             return f"]({where.colab(stem)})"
-        return f"]({where.site}{stem}.html{link['place'] or ''})"
+        return f"]({where.site}{where.folder}{stem}.html{link['place'] or ''})"
 
     return LINK.sub(published_link, source)
 
@@ -172,16 +187,29 @@ def pages() -> Iterator[str]:
 
 
 def write_colab(where: Place, folder: Path) -> list[str]:
-    """Write all notebooks for Colab into an empty folder, with a README that has a badge for each. Return their names.
+    """Write all notebooks for Colab into an empty folder, in every language, with a README that has a badge for each.
+
+    Return the names of the English ones. Those of other languages are in folders of their own.
 
     Raises:
         StoppedError: the folder is not empty.
     """
     if folder.exists() and any(folder.iterdir()):
         raise StoppedError(f"{folder} is not empty. Everything in it would be published, so choose another folder")
+    names = write_language(where, folder, ROOT)
+    for language in TRANSLATED:
+        there = replace(where, language=language)
+        with tempfile.TemporaryDirectory() as woven:
+            weaving.weave(language, Path(woven))
+            write_language(there, folder / there.folder, Path(woven))
+    return names
+
+
+def write_language(where: Place, folder: Path, source: Path) -> list[str]:
+    """Write the notebooks of one language, which are below `source`, with their README. Return their names."""
     rows = []
     for page in pages():
-        notebook = for_colab(nbformat.read(ROOT / f"{page}.ipynb", as_version=4), page, where)
+        notebook = for_colab(nbformat.read(source / f"{page}.ipynb", as_version=4), page, where)
         target = folder / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(as_json(notebook), encoding="utf-8", newline="\n")
@@ -189,7 +217,7 @@ def write_colab(where: Place, folder: Path) -> list[str]:
         rows.append(f"| [{title}]({page}.ipynb) | {BADGE.format(where.colab(page))} |")
     head = (
         "# The notebooks, for Colab\n\nA workflow writes these files and overwrites all changes to them. "
-        f"The course is at <{where.site}>.\n\n| notebook | |\n|---|---|\n"
+        f"The course is at <{where.site}{where.folder}>.\n\n| notebook | |\n|---|---|\n"
     )
     (folder / "README.md").write_text(head + "\n".join(rows) + "\n", encoding="utf-8", newline="\n")
     return list(pages())

@@ -27,6 +27,7 @@ from qkv.checking import Report, examine
 from qkv.checking.card import Card
 from qkv.questions import find
 from qkv.questions.engine.question import Question
+from qkv.words import ENGLISH, language, speak
 
 absent.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
@@ -80,8 +81,10 @@ def answer(asked: str, send_first: Callable[[str], object]) -> str:
     JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
     """
     global session
-    session = session or Session()
     wanted = json.loads(asked)
+    if (spoken := wanted.get("language", ENGLISH)) != language():
+        speak(spoken)
+    session = session or Session()
     if "question" not in wanted:
         return json.dumps(session.run(wanted["cells"]))
     with session.pristine.restored():

@@ -10,7 +10,7 @@ import frame from "./frame.html";
 import { outputOf, verdictOf } from "./messages.js";
 
 /** @import { Files } from "./worker.js" */
-/** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean }} Request */
+/** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean, language?: string }} Request */
 /** @typedef {object} Answer of notebook.answer: a check gives `status` to `html`, cells give `printed` to `above`
  * @property {string} status
  * @property {number} points
@@ -32,6 +32,8 @@ const LARGE = 250e6; // bytes of memory above which a new worker replaces this o
 const PROGRAM = "worker.js";
 const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
 const MODELS = "models.zip"; // the trained models, which few cells and checks use
+/** The language of the page, if it is not English: cards have it, too. */
+const LANGUAGE = /** @type {HTMLElement | null} */ (document.querySelector("[data-language]"))?.dataset.language;
 const RUNNING = t`Running …`;
 const IS_LONG = t`Still running. Is there a loop that does not end? Then press Stop.`;
 const LONG = 20e3; // ms; by then, almost everything that ends has ended
@@ -111,7 +113,8 @@ export class Python {
   #waiting = new Map(); // the callbacks of requests without an answer, by id
   #lastId = 0;
   #isNew = false; // whether this worker replaced one that had used much memory
-  #hasModels = false;
+  /** @type {Set<string>} */
+  #archives = new Set(); // those that the worker has, besides the files of its start
   /** @type {ReturnType<typeof memoryOf> | undefined} */
   #memory;
   /** @type {Built} */
@@ -175,10 +178,11 @@ export class Python {
     return { program, files: memory ? { ...files, memory } : files };
   }
 
-  /** @param {RequestCache} cache */
-  async #loadModels(cache) {
-    const archive = await bytesOf(this.#folder, MODELS, { cache });
-    await checkBytes(MODELS, archive, this.#built[MODELS]);
+  /** @param {string} name
+   * @param {RequestCache} cache */
+  async #loadArchive(name, cache) {
+    const archive = await bytesOf(this.#folder, name, { cache });
+    await checkBytes(name, archive, this.#built[name]);
     return archive;
   }
 
@@ -230,7 +234,7 @@ export class Python {
     this.#worker?.terminate();
     this.#worker = undefined;
     this.#readySince = Number.POSITIVE_INFINITY;
-    this.#hasModels = false;
+    this.#archives.clear();
   }
 
   /** Replace the worker, because only a worker's end frees its memory. */
@@ -250,17 +254,19 @@ export class Python {
     for (const { resolve } of left) resolve(answer);
   }
 
-  /** Send a message to the worker when it is ready, after the trained models if it is the first that needs them.
+  /** Send a message to the worker when it is ready, after the archives that it needs: trained models, the texts of a language.
    * @param {Request & { id: number }} message */
   async #send(message) {
     const worker = this.#worker;
     await this.#ready;
-    if (!this.#hasModels && (message.models || message.cells.some((source) => /\bmodels\b/.test(source)))) {
-      this.#hasModels = true;
-      const archive = await loaded((cache) => this.#loadModels(cache));
+    const needsModels = message.models || message.cells.some((source) => /\bmodels\b/.test(source));
+    const needed = [...(needsModels ? [MODELS] : []), ...(LANGUAGE ? [`${LANGUAGE}.zip`] : [])];
+    for (const name of needed.filter((each) => !this.#archives.has(each))) {
+      this.#archives.add(name);
+      const archive = await loaded((cache) => this.#loadArchive(name, cache));
       worker?.send({ archive }, [archive]);
     }
-    worker?.send(message);
+    worker?.send(LANGUAGE ? { ...message, language: LANGUAGE } : message);
   }
 
   /**

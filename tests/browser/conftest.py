@@ -11,14 +11,16 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, Request
 
 from tests.conftest import start_chromium
+from tools.course import LANGUAGES, TRANSLATED
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
 
 
 def pages() -> list[str]:
-    """Return all pages of the built site, as addresses relative to its root."""
-    return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if "_static" not in path.parts)
+    """Return all English pages of the built site, as addresses relative to its root."""
+    apart = {"_static", *(LANGUAGES[code].folder for code in TRANSLATED)}
+    return sorted(str(path.relative_to(SITE)) for path in SITE.rglob("*.html") if not apart & set(path.parts))
 
 
 def has_widgets(page: str) -> bool:

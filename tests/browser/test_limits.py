@@ -39,9 +39,11 @@ def test_the_time_limit_ends_an_answer_and_the_text_stays(page: Page):
     page.clock.fast_forward(10_000)
     cell = page.locator(".qkv-check").first
     expect(cell.get_by_role("button", name="Stop")).to_be_enabled()
-    expect(cell.locator(".qkv-said")).to_have_text("Running …")
+    expect(cell.locator(".qkv-said[role=status]")).to_have_text("Running …")
     page.clock.fast_forward(15_000)
-    expect(cell.locator(".qkv-said")).to_contain_text("Is there a loop that does not end? Then press Stop.")
+    expect(cell.locator(".qkv-said[role=status]")).to_contain_text(
+        "Is there a loop that does not end? Then press Stop."
+    )
     page.clock.fast_forward(60_000)
     expect(cell.get_by_role("button", name="Stop")).to_be_enabled()
     page.clock.fast_forward(10_000)

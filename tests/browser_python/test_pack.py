@@ -12,6 +12,7 @@ import pytest
 from browser_python.in_node import Interpreter
 from browser_python.pack import PYODIDE, pack
 from qkv.questions import ids
+from tools.course import TRANSLATED
 
 MOST = 5.4e6  # bytes, compressed
 BUNDLED = ("pyodide.mjs", "pyodide.asm.mjs")  # in the worker
@@ -25,9 +26,17 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_python_weighs_little(packed: Path):
-    files = [path for path in packed.iterdir() if path.is_file() and path.name != "models.zip"]
+    apart = {"models.zip", *(f"{language}.zip" for language in TRANSLATED)}
+    files = [path for path in packed.iterdir() if path.is_file() and path.name not in apart]
     files += [PYODIDE / name for name in BUNDLED]
     assert 3e6 < sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_a_language_weighs_little_and_is_loaded_apart(packed: Path, language: str):
+    assert (packed / f"{language}.zip").stat().st_size < 150e3
+    assert zipfile.ZipFile(packed / f"{language}.zip").namelist() == [f"qkv/dictionaries/{language}.json"]
+    assert not [name for name in zipfile.ZipFile(packed / "course.zip").namelist() if "dictionaries" in name]
 
 
 def test_every_question_is_there_with_its_words(packed: Path):

@@ -95,7 +95,8 @@ def main() -> int:
     weaves.add_argument("folder", type=Path)
     asked = parser.parse_args()
     if asked.command == "weave":
-        print(f"{len(weave(asked.language, asked.folder))} files in {asked.folder}")
+        weave(asked.language, asked.folder, keep=True)
+        print(f"The course in {asked.language}: {asked.folder}. Files that were there are as they were")
         return 0
     return update() if asked.command == "update" else check()
 

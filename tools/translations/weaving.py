@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,15 +48,25 @@ def words(name: str, language: str) -> dict[str, str]:
     return {text: str(message.string) for (_, text), message in known.items() if catalogues.is_done(message)}
 
 
+def speaking(notebook: str, language: str) -> str:
+    """Return a notebook whose setup chooses a language, so that its widgets and checks have it, too."""
+    read = json.loads(notebook)
+    for cell in read["cells"]:
+        if "setup" in cell["metadata"].get("tags", []):
+            cell["source"] = [*cell["source"], *f'\n\nimport qkv\n\nqkv.speak("{language}")'.splitlines(keepends=True)]
+    return json.dumps(read, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
 def pages() -> Iterator[Path]:
     """Yield the files of the course that readers open, and what these need."""
     yield from (file for folder in COURSE for file in files_below(ROOT / folder) if file.suffix in PAGES)
 
 
-def weave(language: str, target: Path) -> list[Path]:
+def weave(language: str, target: Path, keep: bool = False) -> list[Path]:
     """Write the course in a language into a folder, and return its files.
 
-    A file that would stay the same is not written again, so that a build that compares dates repeats nothing.
+    A file that would stay the same is not written again, so that a build that compares dates repeats nothing. With
+    `keep`, no file that is there is written: it may have a reader's answers.
     """
     woven: list[Path] = []
     texts = set(translated())
@@ -63,10 +74,14 @@ def weave(language: str, target: Path) -> list[Path]:
         place = target / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         woven.append(place)
+        if keep and place.exists():
+            continue
         if path not in texts:
             shutil.copy2(path, place)
             continue
         text = sources.woven_file(path, translate_page(path, language))
+        if path.suffix == ".ipynb":
+            text = speaking(text, language)
         if not place.exists() or place.read_text(encoding="utf-8") != text:
             place.write_text(text, encoding="utf-8")
     return woven

@@ -119,6 +119,7 @@ def language_of(page: str) -> dict[str, Any]:
     return {
         "t": t,
         "language": here.tag,
+        "qkv_code": "" if is_english() else language(),
         "qkv_folder": f"{here.folder}/".lstrip("/"),
         "qkv_languages": switch(page),
         "qkv_alternates": switch(page) if is_finished(page) else [],

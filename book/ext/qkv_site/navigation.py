@@ -10,7 +10,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from tools.translations.skin import t
+from tools.course import LANGUAGES
+from tools.translations.skin import is_english, language, t
 
 NAVIGATION_LINK = re.compile(r'(?P<tag><a class="[^"]*" href="(?P<href>[^"]*)">)(?P<title>[^<]*)')
 SOLUTIONS_PART = re.compile(
@@ -19,6 +20,11 @@ SOLUTIONS_PART = re.compile(
 NUMBERED = re.compile(r"(?:chapters(?:/deeper)?|exercises|solutions)/(\d\d)_")
 DEEPER = "chapters/deeper/"
 COLAB = "https://colab.research.google.com/github/{repository}/blob/colab/{page}.ipynb"
+
+
+def folder_of_language() -> str:
+    """Return the folder of the site's language, with a slash; "" for English."""
+    return "" if is_english() else f"{LANGUAGES[language()].folder}/"
 
 
 def counterpart(page: str, pages: set[str]) -> str | None:
@@ -56,6 +62,7 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
     folder = page.partition("/")[0]
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
+    published = f"{folder_of_language()}{page}"
     return {
         "t": t,
         "kind": kind(page),
@@ -67,7 +74,7 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
         },
         "notebook": context["pathto"](f"_sources/{page}.ipynb", 1),
         "file": f"{PurePosixPath(page).name}.ipynb",
-        "colab": COLAB.format(repository=repository, page=page) if repository and folder != "solutions" else None,
+        "colab": COLAB.format(repository=repository, page=published) if repository and folder != "solutions" else None,
     }
 
 

@@ -16,12 +16,18 @@ from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
 
+from tools.course import LANGUAGES, TRANSLATED
+from tools.translations.skin import is_english, language
+
+from .language import is_finished
+
 PYTHON = "_static/python"
 MODEL = "_static/real-model"  # the script that loads these files also keeps them
 WORKER = Path(__file__).with_name("sw.js")
 UNLISTED = ("solutions/", "search", "404")
 # Files that no browser loads, or that a browser has to load again each time.
 UNCACHED = {"sw.js", "sitemap.xml", "objects.inv", ".buildinfo", ".inputs", ".nojekyll"}
+APART = {"reports", *(LANGUAGES[code].folder for code in TRANSLATED)}
 RELATIVE = re.compile(
     r'(?P<name>\b(?:href|src|action|content)=")(?P<to>(?:\.\./)*[\w./-]+\.(?:html|css|js|svg|png)[^"]*")'
 )
@@ -40,7 +46,9 @@ def add_address(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 def sitemap(app: Sphinx) -> str:
     """Return the sitemap: the pages that search engines should know."""
     pages = sorted(page for page in app.env.found_docs if not page.startswith(UNLISTED))
-    urls = "".join(f"<url><loc>{app.config.qkv_address}{page}.html</loc></url>\n" for page in pages)
+    root = app.config.qkv_address if is_english() else f"{app.config.qkv_address}{LANGUAGES[language()].folder}/"
+    listed = (page for page in pages if is_english() or is_finished(page))
+    urls = "".join(f"<url><loc>{root}{page}.html</loc></url>\n" for page in listed)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
         f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
@@ -48,9 +56,9 @@ def sitemap(app: Sphinx) -> str:
 
 
 def files_of(site: Path) -> list[Path]:
-    """Return the files that a browser may load and cache."""
+    """Return the files that a browser may load and cache: those of the English site, and what all languages share."""
     files = (file for file in site.rglob("*") if file.is_file() and file.name not in UNCACHED)
-    return sorted(file for file in files if file.relative_to(site).parts[0] != "reports")
+    return sorted(file for file in files if file.relative_to(site).parts[0] not in APART)
 
 
 def version(files: list[Path]) -> str:
@@ -95,9 +103,11 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
             (site / name).unlink(missing_ok=True)
         return
     not_found = site / "404.html"
-    not_found.write_text(with_absolute_links(not_found.read_text(encoding="utf-8"), address), encoding="utf-8")
+    root = address if is_english() else f"{address}{LANGUAGES[language()].folder}/"
+    not_found.write_text(with_absolute_links(not_found.read_text(encoding="utf-8"), root), encoding="utf-8")
     (site / "sitemap.xml").write_text(sitemap(app), encoding="utf-8")
-    (site / "sw.js").write_text(worker(site), encoding="utf-8")
+    if is_english():  # the pages of all languages have one service worker
+        (site / "sw.js").write_text(worker(site), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,7 +175,8 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 def variants(text: str) -> str:
     """Return the characters of the other Chinese script, each before the one of this text that it stands for."""
     other = other_script()
-    return "".join(f"{typed}{kept}" for typed, kept in other.items() if kept in text and typed not in text)
+    counts = Counter(text)  # the glossary names its terms in both scripts
+    return "".join(f"{typed}{kept}" for typed, kept in other.items() if counts[kept] > counts[typed])
 
 
 def other_script() -> dict[str, str]:

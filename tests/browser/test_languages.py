@@ -1,0 +1,119 @@
+"""The site in other languages: the same pages, anchors and links as in English, a switch that keeps the place.
+
+These tests need a site in these languages: `make site`. The gate builds one.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import SITE
+from tools.course import LANGUAGES, TRANSLATED
+from tools.translations import weaving
+
+pytestmark = pytest.mark.browser
+
+BUILT = [code for code in TRANSLATED if (SITE / LANGUAGES[code].folder).exists()]
+CODE = re.compile(r"<(script|style|pre|code|svg|textarea)\b.*?</\1>|<span class=\"(?:math|katex).*?</math>", re.DOTALL)
+SENTENCE = re.compile(r"[A-Z][a-z]+(?: [a-z]+){4,}[.?!]")
+
+
+def test_the_site_is_built_in_other_languages() -> None:
+    assert BUILT, "To build them: make site (or python tools/site.py build --languages zh_TW)"
+
+
+def pages(folder: Path) -> set[str]:
+    others = {LANGUAGES[code].folder for code in TRANSLATED}
+    found = (path.relative_to(folder) for path in folder.rglob("*.html"))
+    return {path.as_posix() for path in found if path.parts[0] not in {*others, "_static", "solutions", "reports"}}
+
+
+def ids(page: Path) -> list[str]:
+    text = re.sub(r"<(script|svg)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return sorted(re.findall(r'\bid="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_every_page_has_the_anchors_of_the_english_one(code: str) -> None:
+    folder = SITE / LANGUAGES[code].folder
+    assert pages(folder) == pages(SITE)
+    wrong = {page: set(ids(folder / page)) ^ set(ids(SITE / page)) for page in sorted(pages(folder))}
+    assert {page: names for page, names in wrong.items() if names} == {}
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_no_link_leads_nowhere(code: str) -> None:
+    folder, wrong = SITE / LANGUAGES[code].folder, []
+    for page in sorted(pages(folder)):
+        text = (folder / page).read_text(encoding="utf-8")
+        for link in set(re.findall(r'(?:href|src)="([^":?#]+)[^":]*"', text)):
+            if page != "404.html" and not ((folder / page).parent / link).exists():
+                wrong.append(f"{page}: {link}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_page_that_is_not_finished_says_so(code: str) -> None:
+    folder = SITE / LANGUAGES[code].folder
+    for path in weaving.translated():
+        page = f"{weaving.name_of(path)}.html"
+        text = (folder / page).read_text(encoding="utf-8")
+        assert ("qkv-unfinished" in text) == (weaving.name_of(path) in weaving.unfinished()), page
+        assert f'lang="{LANGUAGES[code].tag}"' in text
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_finished_page_has_no_english_sentence(code: str) -> None:
+    """Quoted sentences, names of works and what code prints may be English."""
+    folder = SITE / LANGUAGES[code].folder
+    quoted = re.compile(r"<(em|q|blockquote|a)\b[^>]*>.*?</\1>", re.DOTALL)
+    wrong = []
+    for page in ("chapters/03_scaling", "exercises/03_scaling"):
+        article = (folder / f"{page}.html").read_text(encoding="utf-8").split("<article", 1)[1].split("</article>")[0]
+        text = re.sub(r"<[^>]*>", " ", quoted.sub(" ", CODE.sub(" ", article)))
+        wrong += SENTENCE.findall(text)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_the_switch_keeps_the_place(site: str, browser: Browser, code: str) -> None:
+    """The same page opens at the section that was reached, and no other host is asked for anything."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site}/chapters/03_scaling.html#how-large-is-a-score")
+    page.wait_for_timeout(300)
+    page.click(".qkv-corner .qkv-languages summary")
+    page.click(f".qkv-corner .qkv-languages a[lang={LANGUAGES[code].tag}]")
+    page.wait_for_load_state()
+    assert page.url == f"{site}/{LANGUAGES[code].folder}/chapters/03_scaling.html#how-large-is-a-score"
+    assert page.locator("html").get_attribute("lang") == LANGUAGES[code].tag
+    assert not [url for url in asked if not url.startswith((site, "data:", "blob:"))]
+    page.close()
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_widget_speaks_the_language_of_its_page(site: str, browser: Browser, code: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/{LANGUAGES[code].folder}/chapters/03_scaling.html")
+    page.wait_for_selector('[data-widget="ScalingLab"][data-state="ready"]')
+    lab = page.locator('[data-widget="ScalingLab"]').first
+    before = lab.inner_text()
+    lab.locator("[role=switch]").click(force=True)
+    page.wait_for_timeout(200)
+    after = lab.inner_text()
+    assert before != after
+    assert not SENTENCE.search(after)
+    assert "features" not in after
+    page.close()
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_the_search_finds_in_both_scripts(site: str, browser: Browser, code: str) -> None:
+    page = browser.new_page()
+    for words in ("注意力權重", "注意力权重"):
+        page.goto(f"{site}/{LANGUAGES[code].folder}/search.html?q={words}")
+        page.wait_for_selector("#search-results li")
+    page.close()

@@ -1,0 +1,33 @@
+"""Transplanted outputs: a woven notebook has the outputs of its source, with its own words in them."""
+
+import pytest
+
+from tools.translations import outputs
+
+
+@pytest.mark.parametrize(
+    ("printed", "text", "new", "expected"),
+    [
+        ("in 3 rows\nin 4 rows\n", "in {n} rows", "共 {n} 列", "共 3 列\n共 4 列\n"),
+        ("a 1 b 2\n", "a {x:.0f} b {y!r}", "乙 {y!r} 甲 {x:.0f}", "乙 2 甲 1\n"),
+        ("{1}\nrow\n", "row", "列", "{1}\n列\n"),
+    ],
+)
+def test_a_printed_line_keeps_its_values(printed: str, text: str, new: str, expected: str) -> None:
+    assert outputs.printed(printed, text, new) == expected
+
+
+def test_a_label_of_a_figure_is_replaced_where_it_is_the_whole_text() -> None:
+    figure = '<svg aria-label="one row"><text x="1">row</text><text>row 2</text><text>(a)</text></svg>'
+    assert outputs.drawn(figure, "row", "列") == figure.replace(">row<", ">列<")
+    assert ">第 2 列<" in outputs.drawn(figure, "row {i}", "第 {i} 列")
+    assert outputs.drawn(figure, "row\n(a)", "列\n（甲）") == figure.replace(">row<", ">列<").replace("(a)", "（甲）")
+
+
+def test_a_text_of_a_prediction_is_replaced_in_its_trait_alone() -> None:
+    state = {"question": "why?", "options": [["why?", "because"]], "n": 3}
+    assert outputs.exactly(state, {"why?": "為什麼？"}) == {
+        "question": "為什麼？",
+        "options": [["為什麼？", "because"]],
+        "n": 3,
+    }
