@@ -281,6 +281,6 @@ def test_without_webassembly_each_page_says_so(context: BrowserContext, site: st
     page = opened(context, f"{site}/{path}")
     buttons = page.locator("[data-do=check], [data-do=run], [data-do=runCell]")
     said = page.locator(".qkv-do:has([data-do=check], [data-do=run], [data-do=runCell]) > .qkv-said[role=status]")
-    expect(said).to_have_text(["cannot run Python"] * buttons.count())
+    expect(said).to_have_text(["This browser cannot run Python on the page."] * buttons.count())
     for button in buttons.all():
         expect(button).to_be_disabled()

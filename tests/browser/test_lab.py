@@ -80,7 +80,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    started = re.search(r"^lab:.*\n\t@\S*/jupyter (lab .*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    started = re.search(r"^lab:(?:.*\n\t)*?.*/jupyter (lab .*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert started, "`make lab` starts no JupyterLab"
     options = [
         "--no-browser",

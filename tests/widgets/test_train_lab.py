@@ -245,7 +245,7 @@ def test_train_goes_on_with_a_paused_training_and_one_can_be_removed(open_page: 
     expect(away).to_have_count(0)  # it runs
     expect(lab(page)).to_have_attribute("data-training", "done", timeout=90_000)
     away.click()
-    assert page.locator(".qkv-train-name").count() == trainings - 1
+    expect(page.locator(".qkv-train-name")).to_have_count(trainings - 1)
 
 
 @pytest.mark.browser
