@@ -31,3 +31,18 @@ def test_a_text_of_a_prediction_is_replaced_in_its_trait_alone() -> None:
         "options": [["為什麼？", "because"]],
         "n": 3,
     }
+
+
+def test_only_a_prediction_gets_the_translated_strings():
+    source = 'Predict("Which?", ["sinusoidal", "none"], answer=0)'
+    cell = {"cell_type": "code", "id": "a", "metadata": {}, "source": [source], "outputs": [], "execution_count": 1}
+    models = {
+        "1": {"state": {"_name": "Predict", "options": ["sinusoidal", "none"]}},
+        "2": {"state": {"_name": "PositionExplorer", "scheme": "sinusoidal"}},
+    }
+    run = {"cells": [cell], "metadata": {"widgets": {"application/vnd": {"state": models}}}}
+    names = {"sinusoidal": "正弦", "none": "沒有"}
+    done = outputs.transplanted(run, run, lambda unit: names.get(unit.text, unit.text))
+    state = done["metadata"]["widgets"]["application/vnd"]["state"]
+    assert state["1"]["state"]["options"] == ["正弦", "沒有"]
+    assert state["2"] == models["2"]

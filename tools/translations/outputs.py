@@ -33,7 +33,9 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
             translate_outputs(cell, source, translate, traits)
     for states in result["metadata"]["widgets"].values():
         for model in states.get("state", {}).values():
-            model["state"] = exactly(model["state"], traits)
+            # Others can have the same string as a name for code: "sinusoidal" is an answer, and a scheme of a widget.
+            if model["state"].get("_name", "").startswith("Predict"):
+                model["state"] = exactly(model["state"], traits)
     return result
 
 
