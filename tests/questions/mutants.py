@@ -26,7 +26,8 @@ from torch import Tensor
 from qkv import attention
 from qkv import cache as kv_cache
 from qkv import softmax as softmax_module
-from qkv.questions.engine.comparing import WRONG_RESULT, differences
+from qkv.questions.engine.comparing import differences
+from qkv.questions.engine.difference import WRONG_RESULT
 from qkv.questions.engine.judging import Verdict, float32_remark, judge
 from qkv.questions.engine.question import Question
 from qkv.questions.shared import writing

@@ -9,9 +9,10 @@ from typing import Any
 
 from torch import Tensor
 
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference, no_gradient_text
 from qkv.questions.engine.diagnosing import explain
+from qkv.questions.engine.difference import WRONG_RESULT, Difference
 from qkv.questions.engine.evidence import Evidence
+from qkv.questions.engine.gradients import no_gradient_text
 from qkv.questions.engine.wording import input_name
 from qkv.words import mark, sentences, t, translated
 

@@ -7,62 +7,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from qkv.questions.engine.precision import FLOAT32_GRADIENTS, gradient_tolerance, lacks_float64, tolerance_of
+from qkv.questions.engine.difference import Difference
+from qkv.questions.engine.gradients import gradient_differences
+from qkv.questions.engine.precision import lacks_float64, tolerance_of
 from qkv.questions.engine.question import Question
+from qkv.questions.engine.side_effects import side_effects
 from qkv.questions.engine.wording import (
+    came_from,
     describe,
     dtype_name,
     expected_text,
     in_step,
-    input_name,
     nan_text,
     number,
     quoted,
     shape_text,
-    step_name,
     structure_text,
     two_numbers,
     type_name,
     type_text,
 )
-from qkv.sandboxed.cases import Carried, Case, Step
+from qkv.sandboxed.cases import Case, Step
 from qkv.sandboxed.observations import Observation
 from qkv.sandboxed.recording import OtherValue, Raised
 from qkv.words import mark, sentences, t, translated
 
-Kind = Literal[
-    "raised", "lacking", "silent", "structure", "type", "shape", "nan", "values", "dtype",
-    "aliased", "changed", "unstable", "generator", "gradient", "large", "growing",
-]  # fmt: skip
-WRONG_RESULT: tuple[Kind, ...] = ("raised", "lacking", "structure", "type", "shape", "nan", "values")
 NUMBERS = 1e-6  # relative: a number may come from float32
-
-
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """One difference between an answer and the reference in one case.
-
-    Attributes:
-        kind: the kind of difference
-        text: what was seen and what was expected, in a sentence or two
-        place: data that locates the difference, such as a step or an input; two answers with the same mistake have
-            equal places
-        name: the name of the output that differs
-        seen, want: the tensors or numbers of the answer and of the reference, for the kinds "values", "shape", "nan"
-    """
-
-    kind: Kind
-    text: str
-    place: Any = None
-    name: str = ""
-    seen: Any = None
-    want: Any = None
 
 
 def differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
@@ -71,9 +47,9 @@ def differences(question: Question, case: Case, seen: Observation, want: Observa
         yield from _raise_differences(question, case, seen)
     else:
         yield from result_differences(question, case, seen, want)
-    yield from _side_effects(question, case, seen, want)
+    yield from side_effects(question, case, seen, want)
     if question.gradients and case.gradients:
-        yield from _gradient_differences(question, case, seen, want)
+        yield from gradient_differences(question, case, seen, want)
 
 
 def agree(question: Question, case: Case, seen: Observation, other: Observation) -> bool:
@@ -271,15 +247,10 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
     text = sentences(
         t("Your answer raised {error}.", error=quoted(raised.type, raised.text)),
-        _came_from(raised) or _called_with(question, case.script[step]),
+        came_from(raised) or _called_with(question, case.script[step]),
         _expected(question, case.script[step], want.results[step]) if one_call else "",
     )
     return t("When it is made: {text}", text=text) if making else in_step(case, step, text)
-
-
-def _came_from(raised: Raised) -> str:
-    """Say from which line an exception came; empty if that is not known."""
-    return t("It came from the line `{line}`.", line=raised.line) if raised.line else ""
 
 
 def _called_with(question: Question, step: Step) -> str:
@@ -318,149 +289,3 @@ def lacking_text(why: str) -> str:
         if found := re.fullmatch(pattern, why, re.DOTALL):
             return translated(text).format_map(found.groupdict())
     return why
-
-
-# ── side effects and gradients ────────────────────────────────────────────────────────────────────
-
-
-def _side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield the side effects that the reference does not have, such as changed inputs or draws from a generator."""
-    for i in seen.changed_later:
-        text = t("The result of {step}, changed in a later step. What else writes into it?", step=step_name(case, i))
-        yield Difference("aliased", text, i)
-    written = [where for where in seen.changed if where not in want.changed]
-    if written:
-        names = t(", ").join(dict.fromkeys(input_name(question, case, where) for where in written))
-        text = t("Your answer writes into its inputs: {names} has other values afterwards.", names=names)
-        yield Difference("changed", text, tuple(written))
-    if case.max_elements is not None and seen.largest is not None and seen.largest > case.max_elements:
-        yield Difference("large", _large_text(case, seen.largest), seen.largest)
-    if _state_grows(case, seen):
-        text = t("The values are right, but your state holds more numbers after every token. Which sums could it hold?")
-        yield Difference("growing", text)
-    yield from _generator_differences(seen, want)
-    if seen.unstable:
-        text = t("Called twice with the same inputs, your answer gave two different results.")
-        text = sentences(text, _question_about_instability(question, seen))
-        yield Difference("unstable", text, seen.unstable)
-
-
-def _state_grows(case: Case, seen: Observation) -> bool:
-    """Check whether a state that is passed on holds more numbers than the one before, twice in succession."""
-    sizes: dict[int, list[int]] = {}  # by the index of a step: the sizes of its state and of those that it came from
-    for i, (step, result) in enumerate(zip(case.script, seen.results, strict=False)):
-        if step.carries and isinstance(result, (tuple, list)) and result:
-            before = next((sizes.get(arg.step, []) for arg in step.args if isinstance(arg, Carried)), [])
-            sizes[i] = [*before, _count_numbers(result[-1])]
-    return any(len(line) > 2 and line[-3] < line[-2] < line[-1] for line in sizes.values())
-
-
-def _count_numbers(value: Any) -> int:
-    if isinstance(value, (tuple, list)):
-        return sum(map(_count_numbers, value))
-    return value.numel() if isinstance(value, Tensor) else int(isinstance(value, (int, float)))
-
-
-def _large_text(case: Case, largest: int) -> str:
-    """Say how large a tensor the answer forms, and how much is enough."""
-    values = {
-        "sizes": t(", ").join(f"{name} = {size}" for name, size in case.sizes.items()),
-        "n": f"{largest:,}",
-        "enough": f"{case.max_elements:,}",
-    }
-    if case.of_products:
-        return t(
-            "The values are right, but with {sizes} a product of matrices has {n} numbers; "
-            "{enough} are enough. Which line multiplies so many?",
-            **values,
-        )
-    return t(
-        "The values are right, but with {sizes} your answer forms a tensor of {n} numbers; "
-        "{enough} are enough for the largest one. Which line forms it?",
-        **values,
-    )
-
-
-def _question_about_instability(question: Question, seen: Observation) -> str:
-    """Ask what makes an answer return something else the second time."""
-    if seen.global_draws and question.of_implementations:
-        return t(
-            "What does it draw at random? Or is its tolerance too small? Two right ways of computing round differently."
-        )
-    if seen.global_draws:
-        return t("What does it draw at random?")
-    return t(
-        "Does it solve equations in which a rounding error grows large, where a formula would do? "
-        "Or does it keep something from one call to the next?"
-    )
-
-
-def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield a difference for each generator that is used wrongly, and for draws from the global random state."""
-    for got, wanted in zip(seen.generators, want.generators, strict=False):
-        if got == "reseeded":
-            text = t("Your answer seeds the generator that was passed to it, so all draws from it start again.")
-            yield Difference("generator", text, got)
-        elif got == "unused" and wanted == "moved":
-            yield Difference("generator", t("Your answer drew nothing from the generator that was passed to it."), got)
-    if want.generators and seen.global_draws and not want.global_draws:
-        text = t("Your answer draws from the global random state, although a generator was passed to it.")
-        yield Difference("generator", text, "global")
-
-
-def _gradient_differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong."""
-    if seen.gradient_raised is not None:
-        raised = seen.gradient_raised
-        error = f"{raised.type}: {raised.text.rstrip('.')}"
-        text = t("With inputs that require gradients it raised {error}.", error=error)
-        yield Difference("gradient", sentences(text, _came_from(raised)), "raised")
-        return
-    if seen.gradients is None:
-        return
-    wanted = want.gradients or {}
-    for where, expected in wanted.items():
-        if where[1] in seen.absent:
-            continue
-        got = seen.gradients.get(where)
-        if question.gradient_part and got is not None and expected is not None and got.shape == expected.shape:
-            got, expected = question.gradient_part(case, got), question.gradient_part(case, expected)
-        name = input_name(question, case, where)
-        if expected is None or (got is None and expected.abs().max() < 1e-6):
-            continue
-        if got is None:
-            yield Difference("gradient", no_gradient_text(name), (where, "none"))
-        elif got.isnan().any() and not expected.isnan().any():
-            text = t("The values are right, but the gradient of {name} is NaN.", name=name)
-            yield Difference("gradient", text, (where, "nan"))
-        elif not _near(got, expected, gradient_tolerance(case, question.judge, wanted, where)):
-            text = t("The values are right, but the gradient of {name} is wrong: a part of it is cut off.", name=name)
-            yield Difference("gradient", text, (where, "part"))
-
-
-def no_gradient_text(names: str) -> str:
-    """Say which inputs no gradient reaches, and ask for the step that stops it."""
-    return t(
-        "The values are right, but no gradient reaches {names}. "
-        "Which step copies numbers out of a tensor, or stops the gradient?",
-        names=names,
-    )
-
-
-def same_gradients(one: Observation, other: Observation) -> bool:
-    """Check whether two answers have the same gradients: for each input, both have none or equal numbers."""
-    if one.gradients is None or other.gradients is None:
-        return one.gradients is other.gradients
-    return all(
-        a is b or (a is not None and b is not None and _gradients_close(a, b))
-        for a, b in ((value, other.gradients.get(where)) for where, value in one.gradients.items())
-    )
-
-
-def _gradients_close(seen: Tensor, other: Tensor) -> bool:
-    """Check whether the gradients of two wrong answers are equal, as far as float32 can tell."""
-    return _near(seen, other, FLOAT32_GRADIENTS * max(1.0, float(other.nan_to_num(0.0, 0.0, 0.0).abs().max())))
-
-
-def _near(seen: Tensor, want: Tensor, tolerance: float) -> bool:
-    return torch.allclose(seen.double(), want.double(), rtol=tolerance, atol=tolerance, equal_nan=True)

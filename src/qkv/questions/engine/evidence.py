@@ -11,8 +11,9 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference, differences
+from qkv.questions.engine.comparing import differences
 from qkv.questions.engine.diagnosing import Pair
+from qkv.questions.engine.difference import WRONG_RESULT, Difference
 from qkv.questions.engine.draw import BATCH, TWO_AXES
 from qkv.questions.engine.precision import with_bound
 from qkv.questions.engine.question import Question

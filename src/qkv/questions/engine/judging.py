@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Literal
 
 from qkv.questions.engine.causes import describe_difference
-from qkv.questions.engine.comparing import WRONG_RESULT, Difference
+from qkv.questions.engine.difference import WRONG_RESULT, Difference
 from qkv.questions.engine.evidence import Evidence
 from qkv.questions.engine.matching import PATIENCE, FoundIdea, Matching
 from qkv.questions.engine.precision import has_fewer_digits

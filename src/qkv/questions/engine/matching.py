@@ -13,8 +13,9 @@ from itertools import chain, combinations
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from qkv.questions.engine.comparing import agree, differences, same_gradients
+from qkv.questions.engine.comparing import agree, differences
 from qkv.questions.engine.evidence import Evidence
+from qkv.questions.engine.gradients import same_gradients
 from qkv.questions.engine.question import Misconception, Seen
 from qkv.questions.engine.wording import input_name, quoted
 from qkv.sandboxed.cases import Case

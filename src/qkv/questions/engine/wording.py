@@ -9,7 +9,7 @@ from torch import Tensor
 
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.cases import Case, Step, Where
-from qkv.sandboxed.recording import OtherValue
+from qkv.sandboxed.recording import OtherValue, Raised
 from qkv.words import mark, sentences, t, translated
 
 
@@ -229,3 +229,8 @@ def _step_label(step: Step) -> str:
     if step.method == "__len__":
         return "`len`"
     return f"`{step.method}`" if step.method else t("the call")
+
+
+def came_from(raised: Raised) -> str:
+    """Say from which line an exception came; empty if that is not known."""
+    return t("It came from the line `{line}`.", line=raised.line) if raised.line else ""
