@@ -238,9 +238,9 @@ function weightsPanel(state) {
       x: 1,
       y: 12,
       anchor: "start",
-      content: t`weights of one query, the largest: ${svg`<tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`}`,
+      content: t`one query: largest weight ${svg`<tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`}`,
     }),
-    words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: t`key with the lowest score` }),
+    words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: t`lowest score` }),
     words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: t`the highest` }),
   ];
   const label = t`The ${weights.length} weights of one query: the largest is ${num(largest)}, for the highest score.`;
