@@ -31,9 +31,10 @@ from qkv.checking import Report, examining
 from qkv.grading import submissions
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
+from qkv.questions.engine.judging import TOO_LONG
 from qkv.questions.engine.question import Question
 from qkv.sandboxed.time_limit import CLOCK_FACTOR, TimeUp, at_most
-from qkv.words import language, t
+from qkv.words import language, sentences, t, translated
 
 CHECK = re.compile(r"""check\(\s*["'](\d+\.\d+)["']""")
 PREFIX = "QKV-RESULT "  # of a line of JSON in the child's output
@@ -214,12 +215,8 @@ class Notebook:
                     raised = self.cells.run(source, number)
                     return t("Code cell {n} raised {error}", n=number, error=raised) if raised else ""
             except TimeUp:
-                return t(
-                    "Code cell {n} was stopped after {seconds} seconds. "
-                    "Is there a loop that does not end, or a step that takes too long?",
-                    n=number,
-                    seconds=examining.SECONDS,
-                )
+                stopped = t("Code cell {n} was stopped after {seconds} seconds.", n=number, seconds=examining.SECONDS)
+                return sentences(stopped, translated(TOO_LONG))
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
@@ -248,12 +245,8 @@ class Notebook:
     def check(self, question: Question, answer: Any, doing: str) -> None:
         """Check an answer at once, as in the learner's kernel, and store the result."""
         if doing in self.skipped:
-            text = t(
-                "{id} was not checked: {why}. Is there a loop that does not end, or a step that takes too long?",
-                id=question.id,
-                why=self.skipped[doing],
-            )
-            self.checks[question.id] = f"{text}\n"
+            text = t("{id} was not checked: {why}.", id=question.id, why=self.skipped[doing])
+            self.checks[question.id] = f"{sentences(text, translated(TOO_LONG))}\n"
         else:
             with _watchdog.watching(doing):
                 self.checks[question.id] = examining.examine(question.id, answer, in_model=False)

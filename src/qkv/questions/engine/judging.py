@@ -22,9 +22,10 @@ from qkv.sandboxed.answers import Unfit
 from qkv.sandboxed.cases import Case
 from qkv.sandboxed.isolation import undisturbed
 from qkv.sandboxed.observations import Observation
-from qkv.words import sentences, t, translated
+from qkv.words import mark, sentences, t, translated
 
 NO_FAULT = "none"  # what a diagnosis returns for a right implementation
+TOO_LONG = mark("Is there a loop that does not end, or a step that takes too long?")
 
 Status = Literal["passed", "failed", "not attempted", "error"]
 
@@ -99,12 +100,8 @@ def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
 
 def verdict_on_stopped(seconds: float) -> Verdict:
     """Return the verdict on an answer that was stopped after this many seconds."""
-    text = t(
-        "It took more than {seconds} seconds and was stopped. "
-        "Is there a loop that does not end, or a step that takes too long?",
-        seconds=f"{seconds:g}",
-    )
-    return Verdict("error", text)
+    stopped = t("It took more than {seconds} seconds and was stopped.", seconds=f"{seconds:g}")
+    return Verdict("error", sentences(stopped, translated(TOO_LONG)))
 
 
 def _is_stub(seen: Observation) -> bool:
