@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -34,4 +35,4 @@ def test_one_press_on_a_card_shows_the_line_that_mixes_tokens(page: Page, questi
     expect(said).to_be_hidden()
     shut.locator("summary").click()
     expect(said).to_contain_text(line)
-    expect(said).to_contain_text("holds numbers of tokens 0, 1")
+    expect(said).to_contain_text(re.compile(r"holds numbers of tokens 0, \d"))  # which ones depends on the sizes drawn
