@@ -298,9 +298,12 @@ def write_language(options: Options, language: str) -> str:
 
     folder, target = BUILD / "languages" / language, HTML / LANGUAGES[language].folder
     languages.prepare(language, folder, table_of_contents(options), CACHE)
+    # Every page is written again: the extension changes them where they are, and removes what English has as well.
+    html = folder / "_build" / "html"
+    for old in (html, target):
+        shutil.rmtree(old, ignore_errors=True)
     write_pages(options, folder, folder / "_toc.yml")
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(folder / "_build" / "html", target)
+    shutil.copytree(html, target)
     return ""
 
 

@@ -143,8 +143,6 @@ def share_static(app: Sphinx, exception: Exception | None) -> None:
         return
     for page in site.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        if "../" * len(page.relative_to(site).parts) + "_static/" in text:
-            continue  # as the last build left it: Sphinx did not write this page again
         page.write_text(STATIC_LINK.sub(r"\1../", text), encoding="utf-8")
     shutil.rmtree(site / "_static")
 
