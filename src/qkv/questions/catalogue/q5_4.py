@@ -162,6 +162,10 @@ def large_number_added(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores - 1e4 * ~mask).softmax(-1)
 
 
+def hidden_set_to_zero(weigh: Weigh) -> Weigh:
+    return lambda scores, mask: weigh(scores, mask) * mask
+
+
 def mask_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     mask.logical_not_()
     return attention(q, k, v, ~mask)
@@ -202,7 +206,7 @@ QUESTION = Question(
         ),
         by_knob("weigh")(
             "large-number-for-minus-infinity",
-            *(w for way in LARGE_NUMBERS for w in (way, zero_on_blind_rows(way))),
+            *(w for way in LARGE_NUMBERS for w in (way, zero_on_blind_rows(way), hidden_set_to_zero(way))),
         ),
         mistake("scaled-by-d-v", scaled_by_d_v),
         mistake("scale-after-softmax", scale_after_softmax),
