@@ -41,8 +41,8 @@ EXAMPLES: dict[str, str] = {
 # All that is read or heard: texts, also folded ones, and names and values for screen readers.
 SEEN = """() => {
   const root = document.querySelector('.qkv-widget');
-  const named = [...root.querySelectorAll('*')].flatMap((e) => ['aria-label', 'aria-valuetext', 'title', 'alt', 'placeholder']
-    .map((name) => e.getAttribute(name)).filter(Boolean));
+  const named = ['aria-label', 'aria-valuetext', 'title', 'alt', 'placeholder'].flatMap((name) =>
+    [...root.querySelectorAll(`[${name}]`)].map((e) => e.getAttribute(name)));
   const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) named.push(walk.currentNode.data);
   return named;
