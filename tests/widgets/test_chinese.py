@@ -18,9 +18,15 @@ OpenPage = Callable[..., Page]
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
+QUESTION = "How large is it About That is one product"
 DONE: dict[str, str] = {
     "Everywhere": "ms",
+    "Predict": QUESTION,
+    "PredictBars": f"{QUESTION} cat mat Why",
+    "PredictMask": f"{QUESTION} saw Why",
+    "PredictNumber": f"{QUESTION} Why",
     "ScalingLab": "dk softmax",
+    "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }
 SHOWN = """() => {
@@ -28,7 +34,10 @@ SHOWN = """() => {
   root.querySelectorAll("details").forEach((each) => { each.open = true; });
   const said = ["aria-label", "aria-valuetext", "title", "placeholder"];
   const ofParts = [...root.querySelectorAll("*")].flatMap((each) => said.map((name) => each.getAttribute(name) ?? ""));
-  return [root.textContent, ...ofParts].join("\\n");
+  const texts = [];
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) texts.push(walk.currentNode.data);
+  return [...texts, ...ofParts].join("\\n");
 }"""
 
 
