@@ -18,9 +18,12 @@ OpenPage = Callable[..., Page]
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
 TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
+SENTENCE = "the cat chased the mouse because it was hungry"
 DONE: dict[str, str] = {
     "CacheStepper": f"{TEXT} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
+    "ScalingLab": "dk softmax",
+    "TemperatureLab": f"{SENTENCE} dk softmax",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("CacheStepper", {"step": 5, "model": "GPT-2 small"}),
