@@ -18,8 +18,11 @@ OpenPage = Callable[..., Page]
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
+ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
 DONE: dict[str, str] = {
     "Everywhere": "ms",
+    "HeadAtlas": "the cat saw it",
+    "RealModel": f"{ANIMAL} CLS SEP MB",
     "ScalingLab": "dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }

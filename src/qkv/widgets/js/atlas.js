@@ -336,7 +336,7 @@ function list(seen, { contrast }, set) {
     const kind = `${isOwn && j === token ? "qkv-atlas-asks" : ""} ${at && j > tokens[at - 1] + 1 ? "qkv-atlas-gap" : ""}`;
     return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${keys.length > LISTED ? html`<small>${j + 1}</small> ${spaced(keys[j])}` : listedToken(keys, j)}</span>${
       row[j] < numbered ? nothing : html` <b>${shown(row[j])}</b>`
-    }</div>`;
+    }</div> `;
   };
   return html`<div class="qkv-atlas-list" style="--rows: ${tokens.length}">
     <svg viewBox="0 0 100 ${tokens.length}" preserveAspectRatio="none" aria-hidden="true">${tokens.map((j, at) => arc(from, at, colour(j)))}</svg>
@@ -394,7 +394,7 @@ function labels(tokens) {
   return tokens.flatMap((token, i) => {
     if (i % every || (i && i + every > tokens.length)) return []; // the last ones have no room for a label
     const label = every > 1 ? html`<small>${i + 1}</small> ${spaced(token)}` : listedToken(tokens, i);
-    return [html`<span style="--at: ${i + 1}; --every: ${every}">${label}</span>`];
+    return [html`<span style="--at: ${i + 1}; --every: ${every}">${label}</span> `];
   });
 }
 
