@@ -20,13 +20,16 @@ TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
 QUESTION = "How large is it About That is one product"
+ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
 DONE: dict[str, str] = {
-    "CacheStepper": f"{TEXT} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
+    "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
+    "HeadAtlas": "the cat saw it",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
     "PredictNumber": f"{QUESTION} Why",
+    "RealModel": f"{ANIMAL} CLS SEP MB",
     "ScalingLab": "dk softmax",
     "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
