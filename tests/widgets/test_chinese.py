@@ -16,7 +16,6 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
-TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
 QUESTION = "How large is it About That is one product"
@@ -29,6 +28,7 @@ DONE: dict[str, str] = {
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
     "PredictNumber": f"{QUESTION} Why",
+    "QKVStepper": f"{SENTENCE} WQ WK WV softmax",
     "RealModel": f"{ANIMAL} CLS SEP MB",
     "ScalingLab": "dk softmax",
     "SequenceExplorer": f"{SENTENCE} saw ms",
