@@ -20,10 +20,16 @@ TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
 ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
+EVENING = (
+    "one evening the cat chased the mouse through the house over the table under the bed round the chair "
+    "and past the old clock on the kitchen wall because it was hungry"
+)
 DONE: dict[str, str] = {
     "CacheStepper": f"{TEXT} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
     "HeadAtlas": "the cat saw it",
+    "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
+    "PatternLab": f"{EVENING} cat",
     "RealModel": f"{ANIMAL} CLS SEP MB",
     "ScalingLab": "dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
