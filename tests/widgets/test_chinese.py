@@ -20,6 +20,7 @@ WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.j
 SENTENCE = "the cat chased the mouse because it was hungry"
 DONE: dict[str, str] = {
     "Everywhere": "ms",
+    "HeadSplitter": "the cat was hungry saw he at as ungry aw",
     "ScalingLab": "dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }
@@ -28,7 +29,9 @@ SHOWN = """() => {
   root.querySelectorAll("details").forEach((each) => { each.open = true; });
   const said = ["aria-label", "aria-valuetext", "title", "placeholder"];
   const ofParts = [...root.querySelectorAll("*")].flatMap((each) => said.map((name) => each.getAttribute(name) ?? ""));
-  return [root.textContent, ...ofParts].join("\\n");
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) ofParts.push(walk.currentNode.data);
+  return ofParts.join("\\n");
 }"""
 
 
