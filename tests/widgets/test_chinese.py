@@ -16,22 +16,42 @@ pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
+TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
+QUESTION = "How large is it About That is one product"
+ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
 DONE: dict[str, str] = {
+    "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
+    "HeadAtlas": "the cat saw it",
     "HeadSplitter": "the cat was hungry saw he at as ungry aw",
+    "Predict": QUESTION,
+    "PredictBars": f"{QUESTION} cat mat Why",
+    "PredictMask": f"{QUESTION} saw Why",
+    "PredictNumber": f"{QUESTION} Why",
+    "RealModel": f"{ANIMAL} CLS SEP MB",
     "ScalingLab": "dk softmax",
+    "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }
+OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
+    ("CacheStepper", {"step": 5, "model": "GPT-2 small"}),
+    *(
+        ("CacheStepper", {"step": 8, "changed": changed, "model": model})
+        for changed in (0, 1, 5)
+        for model in ("one layer", "Llama 3 8B")
+    ),
+]
 SHOWN = """() => {
   const root = document.querySelector(".qkv-widget");
   root.querySelectorAll("details").forEach((each) => { each.open = true; });
   const said = ["aria-label", "aria-valuetext", "title", "placeholder"];
   const ofParts = [...root.querySelectorAll("*")].flatMap((each) => said.map((name) => each.getAttribute(name) ?? ""));
+  const texts = [];
   const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) ofParts.push(walk.currentNode.data);
-  return ofParts.join("\\n");
+  while (walk.nextNode()) texts.push(walk.currentNode.data);
+  return [...texts, ...ofParts].join("\\n");
 }"""
 
 
@@ -47,7 +67,7 @@ def words_of(name: str) -> dict[str, str]:
     return WORDS[type(made(name)).__module__.rpartition(".")[2]]
 
 
-@pytest.mark.parametrize("look", [look for look in LOOKS if look[0] in DONE], ids=str)
+@pytest.mark.parametrize("look", [*(look for look in LOOKS if look[0] in DONE), *OTHER_LOOKS], ids=str)
 def test_a_widget_in_chinese_shows_no_english_word(open_page: OpenPage, look: tuple[str, dict[str, Any]]):
     name, values = look
     page = open_page(width=390, reduced_motion="reduce")
