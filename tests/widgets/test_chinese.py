@@ -18,11 +18,20 @@ OpenPage = Callable[..., Page]
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
+QUESTION = "How large is it About That is one product"
+ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
 DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
+    "HeadAtlas": "the cat saw it",
+    "Predict": QUESTION,
+    "PredictBars": f"{QUESTION} cat mat Why",
+    "PredictMask": f"{QUESTION} saw Why",
+    "PredictNumber": f"{QUESTION} Why",
+    "RealModel": f"{ANIMAL} CLS SEP MB",
     "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
+    "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -38,7 +47,10 @@ SHOWN = """() => {
   root.querySelectorAll("details").forEach((each) => { each.open = true; });
   const said = ["aria-label", "aria-valuetext", "title", "placeholder"];
   const ofParts = [...root.querySelectorAll("*")].flatMap((each) => said.map((name) => each.getAttribute(name) ?? ""));
-  return [root.textContent, ...ofParts].join("\\n");
+  const texts = [];
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) texts.push(walk.currentNode.data);
+  return [...texts, ...ofParts].join("\\n");
 }"""
 
 
