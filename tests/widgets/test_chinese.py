@@ -24,6 +24,7 @@ DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
     "HeadAtlas": "the cat saw it",
+    "HeadSplitter": "the cat was hungry saw he at as ungry aw",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
