@@ -165,9 +165,11 @@ def test_a_line_goes_from_each_frame_to_the_chosen_entry(open_page: Callable[...
     ends = """() => {
       const { left, top } = document.querySelector(".qkv-made-of").getBoundingClientRect();
       const cell = document.querySelector(".qkv-chosen").getBoundingClientRect();
-      const lines = document.querySelector(".qkv-made-of path").getAttribute("d").match(/[^ML]+/g).map((point) => point.split(" ").map(Number));
-      const reaches = lines.filter((_, i) => i % 2).map(([x, y]) =>
-        Math.abs(x + left - (cell.left + cell.width / 2)) <= cell.width / 2 + 1 && Math.abs(y + top - (cell.top + cell.height / 2)) <= cell.height / 2 + 1);
+      const way = document.querySelector(".qkv-made-of path").getAttribute("d");
+      const points = way.match(/[^ML]+/g).map((point) => point.split(" ").map(Number));
+      const within = (value, low, high) => value >= low - 1 && value <= high + 1;
+      const reaches = points.filter((_, i) => i % 2)
+        .map(([x, y]) => within(x + left, cell.left, cell.right) && within(y + top, cell.top, cell.bottom));
       return [reaches, document.querySelectorAll(".qkv-framed").length];
     }"""
     reaches, frames = page.evaluate(ends)
@@ -353,7 +355,7 @@ def test_a_long_number_keeps_to_one_line_and_the_mark_of_a_change_is_below_it(st
 
 @pytest.mark.browser
 def test_a_result_is_chosen_on_the_canvas_and_nothing_jumps(stepper: Page):
-    height = """() => [document.querySelector('.qkv-widget'), ...document.querySelectorAll('.qkv-matrix3:not(.qkv-folded-table)')]
+    height = """() => [...document.querySelectorAll('.qkv-widget, .qkv-matrix3:not(.qkv-folded-table)')]
       .map((part) => [part.offsetHeight, part.offsetTop])"""
     before = stepper.evaluate(height)
     stepper.get_by_label("X, row 1, column 1").press("ArrowUp")
@@ -387,6 +389,7 @@ def test_the_canvas_fits_on_a_phone_with_its_frames(open_page: Callable[..., Pag
     draw(page, [("QKVStepper", {"step": "output", "row": 2, "column": 2})])
     assert page.locator(".qkv-canvas").evaluate("e => e.scrollWidth <= e.clientWidth")
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780
-    least = page.evaluate("""() => Math.min(...[...document.querySelectorAll('.qkv-matrix3:not(.qkv-folded-table) :is(input, button)')]
-      .flatMap((cell) => [cell.offsetWidth, cell.offsetHeight]))""")
+    cells = ".qkv-matrix3:not(.qkv-folded-table) :is(input, button)"
+    least = page.evaluate("""(cells) => Math.min(...[...document.querySelectorAll(cells)]
+      .flatMap((cell) => [cell.offsetWidth, cell.offsetHeight]))""", cells)
     assert least >= 31
