@@ -166,8 +166,9 @@ import { t } from "../../src/qkv/widgets/js/words.js";
   function show() {
     const pages = load();
     /** @type {NodeListOf<HTMLAnchorElement>} */
-    const links = document.querySelectorAll(".sidebar-tree a, .qkv-tiles a");
+    const links = document.querySelectorAll(".sidebar-tree a");
     for (const link of links) link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+    for (const tile of all("[data-tile]")) showRing(tile, pages);
     if (map) showMap(pages);
   }
 
@@ -178,6 +179,33 @@ import { t } from "../../src/qkv/widgets/js/words.js";
     const answers = Object.entries(loadOther(ANSWERS)).filter(([id]) => Number.parseInt(id, 10) === chapter);
     const right = answers.filter(([, { status }]) => status === "passed").length;
     return { right, points: answers.reduce((sum, [, { points = 0 }]) => sum + points, 0) };
+  }
+
+  /** Fill the ring of a chapter on the map: half of it for the chapter, half for the right answers to its exercises.
+   * @param {HTMLElement} tile
+   * @param {Pages} pages */
+  function showRing({ dataset: { tile = "", exercise }, firstElementChild: link }, pages) {
+    const ring = /** @type {SVGElement} */ (link?.querySelector(".qkv-ring"));
+    const parts = [];
+    const said = [];
+    if (tile !== exercise) {
+      const isRead = Boolean(pages[tile]?.read);
+      parts.push(Number(isRead));
+      if (isRead) said.push(t`read`);
+    }
+    if (exercise) {
+      const questions = Number(all(`[data-progress="${exercise}"]`)[0]?.dataset.questions);
+      const right = pages[exercise]?.read ? questions : standing(exercise).right;
+      parts.push(questions ? Math.min(1, right / questions) : 0);
+      if (right) said.push(t`${right} of ${questions} answers right`);
+    }
+    const share = parts.reduce((sum, part) => sum + part, 0) / parts.length;
+    ring.style.setProperty("--qkv-share", `${share}`);
+    ring.classList.toggle("qkv-begun", share > 0);
+    ring.classList.toggle("qkv-full", share === 1);
+    if (share) ring.setAttribute("role", "img");
+    ring.setAttribute("aria-hidden", `${!share}`);
+    ring.setAttribute("aria-label", said.join(t`, `));
   }
 
   /** Tick a set of exercises once all of its answers are right. The reader may untick it.
