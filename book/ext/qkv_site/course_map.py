@@ -42,7 +42,7 @@ class ProgressMap(SphinxDirective):
 
 
 class PictureMap(SphinxDirective):
-    """`{picture-map}` shows the formula, and every chapter as a picture; `map.js` lights the letters of each chapter."""
+    """`{picture-map}` shows the formula and each chapter as a picture. `map.js` lights the letters of a chapter."""
 
     def run(self) -> list[nodes.Node]:
         """Return an empty container, which `draw` fills."""
