@@ -38,6 +38,9 @@ function nearest({ clientX, clientY }) {
 for (const type of /** @type {const} */ (["pointerdown", "pointermove"]))
   formula.addEventListener(type, (event) => lightTiles(nearest(event)));
 formula.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && light([], []));
+document.addEventListener("pointerdown", ({ target }) => {
+  if (!formula.contains(/** @type {Node} */ (target))) light([], []);
+});
 for (const tile of tiles) {
   for (const type of ["pointerenter", "focusin"]) tile.addEventListener(type, () => light(lettersOf(tile), [tile]));
   for (const type of ["pointerleave", "focusout"]) tile.addEventListener(type, () => light([], []));

@@ -238,7 +238,11 @@ import { t } from "../../src/qkv/widgets/js/words.js";
       return [ofKind.filter((box) => box.checked).length, ofKind.length];
     };
     const [[read, chapters], [done, sets]] = [countOf("chapters"), countOf("exercises")];
-    say(t`You have read ${read} of ${chapters} chapters and done ${done} of ${sets} sets of exercises.`);
+    say(
+      sets
+        ? t`You have read ${read} of ${chapters} chapters and done ${done} of ${sets} sets of exercises.`
+        : t`You have read ${read} of ${chapters} chapters.`,
+    );
   }
 
   /** @param {string} words */

@@ -201,7 +201,8 @@ def progress_list(rows: list[str]) -> str:
     `progress.js` later changes only the numbers, so nothing on the page moves.
     """
     chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
-    progress = t("You have read {0} of {1} chapters and done {2} of {3} sets of exercises.")
+    both = t("You have read {0} of {1} chapters and done {2} of {3} sets of exercises.")
+    progress = both if exercises else t("You have read {0} of {1} chapters.")
     words = (t("Export"), t("Import"), t("Clear"), t("A file with progress"))
     return CONTROLS.format(progress.format(0, chapters, 0, exercises), *words) + ordered_list(rows)
 
