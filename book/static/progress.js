@@ -167,7 +167,10 @@ import { t } from "../../src/qkv/widgets/js/words.js";
     const pages = load();
     /** @type {NodeListOf<HTMLAnchorElement>} */
     const links = document.querySelectorAll(".sidebar-tree a");
-    for (const link of links) link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+    for (const link of links) {
+      link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+      link.dataset.said = t`read`; // beside the tick
+    }
     for (const tile of all("[data-tile]")) showRing(tile, pages);
     if (map) showMap(pages);
   }

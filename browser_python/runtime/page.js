@@ -180,7 +180,10 @@ function markOld(key, isOld) {
   const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
   const tried = card ? editors.get(`try ${key}`) : editors.get(key);
   const printed = tried && placeOf(tried.area).querySelector(".qkv-printed");
-  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
+  for (const shown of /** @type {HTMLElement[]} */ ([card, printed].filter(Boolean))) {
+    shown.dataset.before = t`From before you changed the code:`;
+    shown.toggleAttribute("data-old", isOld && shown.textContent !== "");
+  }
 }
 
 const showNotice = (/** @type {string} */ words) => {
