@@ -100,7 +100,7 @@ def flow(app: Sphinx, page: str) -> str:
     """Return the formula, and the chapters as a list of pictures. Exercises that follow no single chapter come last."""
     pages = [f"chapters/{name}" for name in chapters_of(app)] + [f"exercises/{name}" for name in other_sets(app)]
     tiles = "".join(tile(app, page, target) for target in pages)
-    formula = f'<div class="math qkv-formula">{render(FORMULA, display=True)}</div>'
+    formula = f'<div class="qkv-formula">{render(FORMULA, display=True)}</div>'
     return f'{formula}<ol class="qkv-tiles" aria-label="{t("The chapters in pictures")}">{tiles}</ol>'
 
 
