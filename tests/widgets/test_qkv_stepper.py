@@ -390,6 +390,9 @@ def test_the_canvas_fits_on_a_phone_with_its_frames(open_page: Callable[..., Pag
     assert page.locator(".qkv-canvas").evaluate("e => e.scrollWidth <= e.clientWidth")
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= 780
     cells = ".qkv-matrix3:not(.qkv-folded-table) :is(input, button)"
-    least = page.evaluate("""(cells) => Math.min(...[...document.querySelectorAll(cells)]
-      .flatMap((cell) => [cell.offsetWidth, cell.offsetHeight]))""", cells)
+    least = page.evaluate(
+        """(cells) => Math.min(...[...document.querySelectorAll(cells)]
+      .flatMap((cell) => [cell.offsetWidth, cell.offsetHeight]))""",
+        cells,
+    )
     assert least >= 31
