@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from qkv.models import load_tagger
+from qkv.widgets.transformer_flow import STAGES
+
 from .conftest import frame
 from .node import ROOT
 from .test_access import LOOKS, draw, made, state
@@ -20,6 +23,7 @@ WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.j
 SENTENCE = "the cat chased the mouse because it was hungry"
 QUESTION = "How large is it About That is one product"
 ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
+NOUNS = " ".join(load_tagger().nouns)
 DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
@@ -33,8 +37,10 @@ DONE: dict[str, str] = {
     "ScalingLab": "dk softmax",
     "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
+    "TransformerFlow": f"{SENTENCE} tasty saw {NOUNS}",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
+    *(("TransformerFlow", {"stage": stage, "norm": False}) for stage in STAGES),
     ("CacheStepper", {"step": 5, "model": "GPT-2 small"}),
     *(
         ("CacheStepper", {"step": 8, "changed": changed, "model": model})
