@@ -23,15 +23,23 @@ WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.j
 SENTENCE = "the cat chased the mouse because it was hungry"
 QUESTION = "How large is it About That is one product"
 ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
+EVENING = (
+    "one evening the cat chased the mouse through the house over the table under the bed round the chair "
+    "and past the old clock on the kitchen wall because it was hungry"
+)
 NOUNS = " ".join(load_tagger().nouns)
 DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
     "HeadAtlas": "the cat saw it",
+    "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
+    "PatternLab": f"{EVENING} cat",
+    "HeadSplitter": "the cat was hungry saw he at as ungry aw",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
     "PredictNumber": f"{QUESTION} Why",
+    "QKVStepper": f"{SENTENCE} WQ WK WV softmax",
     "RealModel": f"{ANIMAL} CLS SEP MB",
     "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
