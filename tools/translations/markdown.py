@@ -1,14 +1,19 @@
-"""Split Markdown into what stays and what is translated: paragraphs, headings, items, cells of tables, summaries."""
+"""Split Markdown into what stays and what is translated.
+
+Translated are paragraphs, headings, items, cells of tables, summaries, and the definitions of a glossary.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 WORD = re.compile(r"[^\W\d_]{2}")
 NOT_WORDS = re.compile(r"\$[^$]*\$|`[^`]*`|<[^>]*>|\]\([^)]*\)|\{[^}]*\}")
 FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})")
+GLOSSARY = "```{glossary}"
 HEADING = re.compile(r"(#+ +)(.*)$")
 ITEM = re.compile(r"(\s*(?:[-*]|\d+\.) +)(.*)$")
 SUMMARY = re.compile(r"(<summary>)(.*)(</summary>)$")
@@ -66,7 +71,9 @@ def is_text(line: str) -> bool:
 def block_parts(lines: list[str]) -> Iterator[Part]:
     """Yield the parts of a block."""
     first, whole = lines[0], "\n".join(lines)
-    if FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
+    if first == GLOSSARY:
+        yield from definitions(lines)
+    elif FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
         yield Part(whole)
     elif first.startswith("$$"):
         yield Part(whole, "maths" if WORDS_IN_MATHS.search(whole) else "")
@@ -82,6 +89,16 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
         item = ITEM.match(first)
         text = [item[2] if item else first, *(line.strip() for line in lines[1:])]
         yield from (Part(item[1] if item else ""), unit(" ".join(text), "item" if item else "paragraph"))
+
+
+def definitions(lines: list[str]) -> Iterator[Part]:
+    """Yield the parts of a glossary. A term stays, because links name it; the indented lines below are its definition."""
+    for number, (is_definition, block) in enumerate(groupby(lines, lambda line: line.startswith("  "))):
+        yield Part("\n" if number else "")
+        if is_definition:
+            yield from (Part("  "), unit(" ".join(line.strip() for line in block), "definition"))
+        else:
+            yield Part("\n".join(block))
 
 
 def unit(text: str, kind: str) -> Part:
