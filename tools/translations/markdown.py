@@ -92,7 +92,7 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
 
 
 def definitions(lines: list[str]) -> Iterator[Part]:
-    """Yield the parts of a glossary. A term stays, because links name it; the indented lines below are its definition."""
+    """Yield the parts of a glossary. A term stays, because links name it. The indented lines below define it."""
     for number, (is_definition, block) in enumerate(groupby(lines, lambda line: line.startswith("  "))):
         yield Part("\n" if number else "")
         if is_definition:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
