@@ -26,7 +26,7 @@ import qkv
 from qkv import sandboxed
 from qkv.grading import groups
 from qkv.sandboxed import wire
-from qkv.words import mark, t
+from qkv.words import mark, t, translated
 
 MOUNTED = Path(sandboxed.__file__).parent  # the only part of the course in the sandbox
 INSIDE = "/course"  # the folder on Python's path there; it holds qkv/sandboxed
@@ -215,13 +215,14 @@ def why_unavailable() -> str:
     try:
         worker = start()
     except UnavailableError as error:
-        return t(FORBIDDEN, why=error)
+        return translated(FORBIDDEN).format(why=error)
     try:
         with worker.open_session(64) as channel:
             wire.send(channel, {"do": "greet", "id": 0}, START_SECONDS)
             wire.receive_frame(channel, START_SECONDS)
     except (OSError, wire.EndedError):
-        return t(FORBIDDEN, why=t("a session cannot start. Sessions need user namespaces and seccomp."))
+        why = t("a session cannot start. Sessions need user namespaces and seccomp.")
+        return translated(FORBIDDEN).format(why=why)
     finally:
         worker.stop()
     return ""
