@@ -98,7 +98,7 @@ def truncated(printed: str) -> str:
     if len(printed) <= MAX_PRINTED:
         return printed
     kept = printed[:MAX_PRINTED].removesuffix("\n")
-    note = t("… Cut here, after {most:,} characters.", most=MAX_PRINTED)
+    note = t("… Cut here, after {most} characters.", most=f"{MAX_PRINTED:,}")
     return f"{kept}\n{note}\n"
 
 

@@ -154,10 +154,10 @@ def _points(text: str, path: Path) -> float | None:
     if points is not None and points > MOST:
         raise ValueError(
             t(
-                "{path} has {found} for points. It has to be a number from 0 to {most:g}, or {full}.",
+                "{path} has {found} for points. It has to be a number from 0 to {most}, or {full}.",
                 path=path,
                 found=repr(text[:40]),
-                most=MOST,
+                most=f"{MOST:g}",
                 full=FULL,
             )
         )

@@ -659,7 +659,7 @@ class _Session:
         try:
             wire.send(self.channel, message, SEND_SECONDS)
         except TimeoutError:
-            raise self.end(t("it did not read a message within {n:g} seconds", n=SEND_SECONDS)) from None
+            raise self.end(t("it did not read a message within {n} seconds", n=f"{SEND_SECONDS:g}")) from None
         except wire.EndedError:
             raise self.end() from None
 

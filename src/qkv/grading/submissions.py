@@ -536,23 +536,23 @@ def code_cells(data: bytes) -> list[str]:
 
 
 def _too_long() -> str:
-    return t("this cell was not run: it has more than {most:,} characters", most=MAX_SOURCE)
+    return t("this cell was not run: it has more than {most} characters", most=f"{MAX_SOURCE:,}")
 
 
 def _too_many(n: int) -> str:
     return t(
-        "the cells from here on were not run: of this notebook's {n:,} code cells, {most:,} are run",
-        n=n,
-        most=MAX_CELLS,
+        "the cells from here on were not run: of this notebook's {n} code cells, {most} are run",
+        n=f"{n:,}",
+        most=f"{MAX_CELLS:,}",
     )
 
 
 def _too_much() -> str:
     return t(
         "this learner's notebooks take too much time or memory to read, have more than {size} MB when unpacked, or are "
-        "more than {most:,}. Ask for the notebooks alone, without their outputs.",
+        "more than {most}. Ask for the notebooks alone, without their outputs.",
         size=MAX_BYTES // 2**20,
-        most=MAX_LOOKED_AT,
+        most=f"{MAX_LOOKED_AT:,}",
     )
 
 

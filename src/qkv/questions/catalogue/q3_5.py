@@ -45,12 +45,14 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
             )
         )
     if not all(1 <= size <= MAX_SIZE for x in (q, k, v) for size in x.shape):
-        raise ValueError(t("each size is from 1 to {most:,}, and these are {shapes}", most=MAX_SIZE, shapes=shapes))
+        raise ValueError(
+            t("each size is from 1 to {most}, and these are {shapes}", most=f"{MAX_SIZE:,}", shapes=shapes)
+        )
     # torch.broadcast_shapes would import sympy, which takes seconds
     leading = torch.broadcast_tensors(*(x[..., 0, 0] for x in (q, k, v)))[0].numel()
     if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
         raise ValueError(
-            t("the scores and the output may have {most:,} numbers, and these would have more", most=MAX_NUMBERS)
+            t("the scores and the output may have {most} numbers, and these would have more", most=f"{MAX_NUMBERS:,}")
         )
 
 

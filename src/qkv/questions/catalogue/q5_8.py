@@ -26,7 +26,7 @@ def check_inputs(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, 
     if not isinstance(n_heads, int) or n_heads < 1 or x.shape[-1] % n_heads:
         raise ValueError(t("n_heads is a whole number that divides d_model"))
     if max(x.shape[0] * n_heads * x.shape[1] ** 2, x.numel(), x.shape[-1] ** 2) > MAX_NUMBERS:
-        raise ValueError(t("the scores, x and each matrix may have {most:,} numbers", most=MAX_NUMBERS))
+        raise ValueError(t("the scores, x and each matrix may have {most} numbers", most=f"{MAX_NUMBERS:,}"))
 
 
 def split_heads(t: Tensor, n_heads: int) -> Tensor:

@@ -29,7 +29,7 @@ def check_inputs(x: Tensor, *matrices: Tensor) -> None:
         raise ValueError(t("x is (B, n, d), the first four matrices (d, d), w_1 (d, d_hidden), and w_2 (d_hidden, d)"))
     tokens = x.shape[0] * x.shape[1]
     if max(tokens * max(x.shape[1], d, hidden), d * max(d, hidden)) > MAX_NUMBERS:
-        raise ValueError(t("the scores, x and each matrix may have {most:,} numbers", most=MAX_NUMBERS))
+        raise ValueError(t("the scores, x and each matrix may have {most} numbers", most=f"{MAX_NUMBERS:,}"))
 
 
 def norm(x: Tensor) -> Tensor:
