@@ -121,9 +121,9 @@ def read_overrides(path: Path) -> Overrides:
     if missing:
         raise ValueError(
             t(
-                "{path} has not these columns: {missing}. It needs: {columns}.",
+                "{path} has no column {missing}. It needs: {columns}.",
                 path=path,
-                missing=t(", ").join(missing),
+                missing=t(" and no column ").join(missing),
                 columns=t(", ").join(COLUMNS),
             )
         )
