@@ -197,8 +197,8 @@ PLACES = """() => {
 @pytest.mark.browser
 def test_controls_stay_where_they_are_through_every_step_and_while_it_plays(page: Page):
     before = page.evaluate(PLACES)
-    for word in ("the", "mouse", "because", "it", "was", "hungry"):
-        page.locator(".qkv-kv-chip").get_by_text(word, exact=True).click()
+    for row in range(2, 9):
+        page.locator(".qkv-kv-word").nth(row).click()
         frame(page)
         assert page.evaluate(PLACES) == before
     assert page.evaluate("shown[0].model.get('step')") == 7
@@ -222,37 +222,61 @@ def test_no_number_moves_from_step_to_step(page: Page):
     assert page.evaluate("moved") == []
 
 
-@pytest.mark.browser
-def test_the_sheets_have_a_cell_for_each_number_of_their_kind(page: Page):
-    """At step 3 five words are in: four rows are in the cache, one is new. A cell of a kind is so many outlines."""
-    page.evaluate("shown[0].model.set('step', 3)")
+def looks(page: Page) -> list[str]:
+    """What each row is drawn as."""
     frame(page)
-    outlines = "(es) => es.map((e) => [e.dataset.is, (e.getAttribute('d').match(/M/g) ?? []).length])"
-    drawn = page.locator(".qkv-kv-sheet .qkv-kv-cells").evaluate_all(outlines)
-    new, kept = 3 + 5, 2 * 4
-    again, masked = 3 * 4 + (1 + 2 + 3 + 4), 4 + 3 + 2 + 1
-    with_cache = [["full", new + 3 * kept], ["again", 0], ["masked", 0]]
-    assert drawn == [*with_cache, ["full", new], ["again", 4 * again], ["masked", masked]]
+    return page.locator(".qkv-kv-row").evaluate_all("rows => rows.map((row) => row.dataset.is)")
+
+
+def put(page: Page, **values: Any) -> None:
+    page.evaluate("(values) => Object.entries(values).forEach((each) => shown[0].model.set(...each))", values)
+    frame(page)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("step", "kept", "new"), [(1, 0, 3), (5, 6, 1), (8, 8, 1)])
-def test_memory_has_a_place_for_every_token(page: Page, step: int, kept: int, new: int):
-    page.evaluate("(step) => shown[0].model.set('step', step)", step)
-    frame(page)
-    places = page.locator(".qkv-kv-memory [data-part=k][data-is]").evaluate_all("es => es.map((e) => e.dataset.is)")
-    assert places == ["kept"] * kept + ["new"] * new + ["none"] * (9 - kept - new)
-    assert page.locator("[data-number=kept-with]").inner_text() == f"{4 * (kept + new)} KiB"
+@pytest.mark.parametrize(("step", "kept", "new"), [(1, 0, 3), (3, 4, 1), (7, 8, 1)])
+def test_the_rows_of_either_way_are_drawn(page: Page, step: int, kept: int, new: int):
+    put(page, step=step)
+    unread = ["none"] * (9 - kept - new)
+    assert looks(page) == ["kept"] * kept + ["new"] * new + unread
+    page.get_by_role("radio", name="without").check()
+    assert looks(page) == ["again"] * kept + ["new"] * new + unread
+
+
+@pytest.mark.browser
+def test_every_row_has_a_cell_for_q_k_v_and_for_each_score_that_the_mask_lets_through(page: Page):
+    parts = page.locator(".qkv-kv-row").evaluate_all(
+        "rows => rows.map((row) => [...row.querySelectorAll('i')].map((cell) => cell.dataset.part))"
+    )
+    assert parts == [["q", "k", "v", *["score"] * (i + 1)] for i in range(9)]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("step", range(1, 8))
+def test_the_work_is_the_sum_of_the_rows_so_far(page: Page, step: int):
+    put(page, step=step)
+    done = [int(page.locator(f"[data-number=rows-{way}]").inner_text()) for way in ("with", "without")]
+    assert done == [3 + (step - 1), sum(range(3, 3 + step))]
+    shares = page.locator(".qkv-kv-way i").evaluate_all(
+        "bars => bars.map((bar) => Number(bar.style.getPropertyValue('--share')))"
+    )
+    assert shares == pytest.approx([rows / sum(range(3, 10)) for rows in done])
+
+
+@pytest.mark.browser
+def test_the_cache_s_size_after_each_step_is_in_the_table(page: Page):
+    page.get_by_text("Numbers", exact=True).click()
+    sizes = page.locator(".qkv-scroll tbody td:last-child").all_inner_texts()
+    assert sizes == [f"{4 * n} KiB" for n in (3, 4, 5, 6, 7, 8, 9, 9)]
 
 
 @pytest.mark.browser
 def test_a_word_is_pressed_and_the_arrow_keys_go_on_from_it(page: Page):
-    page.get_by_role("radio", name="because").click()
+    page.locator(".qkv-kv-word").get_by_text("because").click()
     expect(page.get_by_role("radio", name="because")).to_be_checked()
-    assert page.locator(".qkv-kv-read").all_inner_texts() == [
-        f"{each}\n, read before" for each in ("the cat chased", "the", "mouse")
-    ]
-    expect(page.locator("[data-number=rows-with]")).to_have_text("1")
+    expect(page.locator("[data-number=notice]")).to_have_text(
+        "It reads “because”: 1 row is computed, k and v of 5 words are in the cache."
+    )
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="it", exact=True)).to_be_checked()
     assert page.evaluate("shown[0].model.get('step')") == 5
@@ -260,7 +284,7 @@ def test_a_word_is_pressed_and_the_arrow_keys_go_on_from_it(page: Page):
 
 @pytest.mark.browser
 def test_a_drag_along_the_words_reads_up_to_each(page: Page):
-    boxes = [page.locator(".qkv-kv-chip").nth(i).bounding_box() for i in range(3)]
+    boxes = [page.locator(".qkv-kv-word").nth(i).bounding_box() for i in (0, 3, 4)]
     at = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box]
     page.mouse.move(*at[0])
     page.mouse.down()
@@ -273,31 +297,36 @@ def test_a_drag_along_the_words_reads_up_to_each(page: Page):
     assert page.evaluate("shown[0].model.get('step')") == 3
 
 
+@pytest.mark.browser
 def test_a_word_of_the_second_prompt_is_changed_by_a_press_and_no_word_moves(page: Page):
-    page.evaluate("shown[0].model.set('step', 8)")
-    frame(page)
+    put(page, step=8)
     expect(page.get_by_role("button", name="play")).to_have_count(0)
     before = page.evaluate(PLACES)
     for number, instead in ((1, "a"), (6, "while"), (7, "she")):
-        page.locator(".qkv-kv-chip").nth(number).click()
+        page.locator(".qkv-kv-word").nth(number - 1).click()
         frame(page)
         assert page.evaluate("shown[0].model.get('changed')") == number
-        assert page.locator(".qkv-kv-chip:has(:checked)").inner_text().strip() == instead
+        assert page.locator(".qkv-kv-word:has(:checked)").inner_text().strip() == instead
+        assert looks(page) == ["kept"] * (number - 1) + ["new"] * (10 - number)
         assert page.evaluate(PLACES) == before
-    page.locator(".qkv-kv-chip").get_by_text("no change").click()
+    page.get_by_role("button", name="no change").click()
     assert page.evaluate("shown[0].model.get('changed')") == 0
 
 
 @pytest.mark.browser
-def test_every_state_of_a_word_has_a_form_in_forced_colours(page: Page):
-    page.emulate_media(forced_colors="active")
-    page.evaluate("shown[0].model.set('step', 3)")
+def test_every_look_of_a_cell_has_a_form_of_its_own(page: Page):
+    """Without colours: full, outlined in bold, hatched, and outlined."""
+    form = """cell => {
+      const [itself, after] = [getComputedStyle(cell), getComputedStyle(cell, "::after")];
+      return [itself.borderTopWidth, itself.backgroundColor === itself.borderTopColor, after.opacity].join(" ");
+    }"""
+    put(page, step=3)
+    cell = page.locator(".qkv-kv-row [data-part=k]")
+    forms = [cell.nth(i).evaluate(form) for i in (0, 4, 8)]
+    page.get_by_role("radio", name="without").check()
     frame(page)
-    form = "(all) => all.map((e) => [getComputedStyle(e).borderBottomWidth, getComputedStyle(e).backgroundColor])"
-    read, chosen, unread = (page.locator(".qkv-kv-chip").evaluate_all(form)[i] for i in (0, 2, 3))
-    assert read[0] == "4px"
-    assert unread[0] == "1px"
-    assert chosen[1] != unread[1]
+    forms.append(cell.nth(0).evaluate(form))
+    assert len(set(forms)) == 4
 
 
 @pytest.mark.browser
@@ -315,7 +344,7 @@ def test_it_fits_on_a_phone_and_keeps_its_height_through_a_text(page: Page, is_s
                 frame(page)
                 heights.add(page.locator(".qkv-widget").evaluate("e => e.offsetHeight"))
     assert len(heights) == 1
-    assert heights.pop() <= 680
+    assert heights.pop() <= 560
 
 
 @pytest.mark.browser
@@ -340,10 +369,7 @@ def test_a_late_token_s_cost_is_folded_away_with_the_real_models(page: Page):
     ],
 )
 def test_it_says_how_many_rows_are_reused_of_the_keys_that_are_right(page: Page, model: str, changed: int, said: str):
-    values = {"step": 8, "model": model, "changed": changed}
-    page.evaluate(
-        "(values) => Object.entries(values).forEach(([key, value]) => shown[0].model.set(key, value))", values
-    )
+    put(page, step=8, model=model, changed=changed)
     expect(page.locator("[data-number=notice]")).to_have_text(said)
     computed = int(page.locator("[data-number=rows-with]").text_content() or "")
     assert computed == 9 - (changed - 1 if changed else 8)
@@ -390,7 +416,7 @@ def playing(open_page: Callable[..., Page]) -> Page:
 
 def see(page: Page) -> None:
     """Scroll to the picture, and go on frame by frame until it plays."""
-    page.locator(".qkv-kv-sheet").last.scroll_into_view_if_needed()
+    page.locator(".qkv-kv-grid").scroll_into_view_if_needed()
     button = page.locator(".qkv-kv-play")
     for _ in range(200):
         if button.inner_text() == "pause":
@@ -402,7 +428,7 @@ def see(page: Page) -> None:
 def steps(page: Page) -> tuple[str, int]:
     """The step that is shown, and the saved one."""
     page.clock.run_for(20)
-    radios = page.locator(".qkv-kv-words input")
+    radios = page.locator(".qkv-kv-grid input")
     shown = radios.evaluate_all("(all) => all.findIndex((each) => each.checked) + 1")
     return f"{shown} of {radios.count()}", page.evaluate("shown[0].model.get('step')")
 
@@ -423,7 +449,7 @@ def test_it_plays_the_text_once_seen_and_the_saved_step_stays(playing: Page):
     assert steps(playing) == ("7 of 7", 1), "the second prompt is the reader's"
     playing.evaluate("scrollTo(0, 0)")
     playing.clock.run_for(2000)
-    playing.locator(".qkv-kv-sheet").last.scroll_into_view_if_needed()
+    playing.locator(".qkv-kv-grid").scroll_into_view_if_needed()
     playing.clock.run_for(9000)
     assert steps(playing) == ("7 of 7", 1), "it plays once"
 
@@ -445,7 +471,7 @@ def test_once_it_has_played_a_press_plays_it_from_the_start(playing: Page):
     [
         (".qkv-kv-lead", 3),
         (".qkv-kv-play button", 3),
-        (".qkv-kv-chip >> nth=1", 2),
+        (".qkv-kv-word >> nth=3", 2),
     ],
 )
 def test_any_touch_pauses_it_at_the_step_that_is_shown(playing: Page, touch: str, step: int):

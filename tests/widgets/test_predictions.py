@@ -17,7 +17,7 @@ COMMON = {"question": "How large is d_k?", "why": "Because of *this*.", "sure": 
 NUMBER = COMMON | {"answer": 32, "near": 4, "unit": "nats", "ends": [], "guess": []}
 BARS = COMMON | {
     "labels": ["a", "b"],
-    "answer": [0.8, 0.2],
+    "answer": [0.8, 0.4],
     "near": 0.1,
     "top": 1,
     "line": False,
@@ -96,7 +96,8 @@ def test_a_number_is_judged_by_how_far_it_is_off(start, typed, right, said):
     page.get_by_role("spinbutton", name="your guess").fill(typed)
     assert check(page) == said
     assert told(page) == [{"isRight": right, "isSure": False}]
-    assert page.locator(".qkv-number-line").inner_text().split() == ["you", number(typed), "answer", "32"]
+    assert page.locator(".qkv-line-guess").inner_text() == number(typed)
+    assert page.locator(".qkv-line-answer").inner_text() == "answer 32 nats"
     guess, answer = (line_place(page, kind) for kind in ("guess", "answer"))
     assert (guess > answer) == (float(typed) > 32)
     assert (guess < answer) == (float(typed) < 32)
@@ -126,19 +127,60 @@ def line_place(page: Page, kind: str) -> float:
 def test_a_guess_is_dragged_on_a_line_that_does_not_show_the_answer(start, line, x, guess):
     page = start("predictNumber", NUMBER | line)
     field, area = page.get_by_role("spinbutton"), page.locator(".qkv-number-line")
-    box = area.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 30)
-    page.mouse.down()
-    page.mouse.move(box["x"] + x * box["width"], box["y"] + 30, steps=3)
-    page.mouse.up()
-    frame(page)
+    drag_on_the_line(page, 0.9, x)
     assert float(field.input_value()) == pytest.approx(guess)
-    assert "32" not in area.inner_text().replace("32", "", int(guess == 32))
+    assert "32" not in area.inner_text()
     check(page)
     assert page.evaluate("shown.model.get('guess')") == pytest.approx([guess])
     assert line_place(page, "guess") == pytest.approx(x, abs=0.02)
     assert page.locator(".qkv-number-line").count() == 1, "the answer is on the same line"
+
+
+def drag_on_the_line(page: Page, start: float, end: float) -> None:
+    """Drag from one place of the line to another, given as shares of its scale."""
+    box = page.locator(".qkv-number-line").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + start * box["width"], box["y"] + 24)
+    page.mouse.down()
+    frame(page)
+    page.mouse.move(box["x"] + end * box["width"], box["y"] + 24, steps=3)
+    page.mouse.up()
+    frame(page)
+
+
+def test_the_handle_is_dragged_from_where_it_is_held_and_a_tap_on_it_guesses_nothing(start):
+    page = start("predictNumber", NUMBER | {"ends": [0, 100]})
+    field = page.get_by_role("spinbutton")
+    drag_on_the_line(page, 0.51, 0.51)
+    expect(page.get_by_role("button", name="check")).to_be_disabled()
+    expect(field).to_be_focused()
+    drag_on_the_line(page, 0.52, 0.72)
+    assert float(field.input_value()) == pytest.approx(70), "the handle was held beside its middle"
+    drag_on_the_line(page, 0.7, 0.7)
+    page.keyboard.type("64")
+    frame(page)
+    assert field.input_value() == "64"
+    assert line_place(page, "guess") == pytest.approx(0.64)
+
+
+def test_a_finger_drags_the_handle_and_scrolls_beside_it(open_page):
+    page, line = on_a_phone(open_page, "predictNumber", ".qkv-number-line")
+    assert swipe(page, line, 0, -200) > 100
+    line.evaluate("e => e.scrollIntoView({ block: 'center' })")
+    assert swipe(page, page.locator(".qkv-line-guess"), 60, 0) == 0
+    assert float(page.get_by_role("spinbutton").input_value()) > 60
+
+
+@pytest.mark.parametrize(
+    ("ends", "ticks"),
+    [
+        ([0, 40], ["0", "10", "20", "30", "40 nats"]),
+        ([0.1, 1000], ["0.1", "1", "10", "100", "1,000 nats"]),
+    ],
+)
+def test_the_line_has_round_numbers(start, ends, ticks):
+    page = start("predictNumber", NUMBER | {"ends": ends})
+    assert page.locator(".qkv-number-line small").all_inner_texts() == ticks
 
 
 def test_a_typed_guess_beyond_the_ends_of_the_line_is_on_it(start):
@@ -161,6 +203,13 @@ def test_enter_checks_a_number_and_nothing_without_one(start):
     frame(page)
     assert page.evaluate("shown.model.get('guess')") == [30]
     expect(page.get_by_role("button", name="try again")).to_be_focused()
+
+
+def test_how_sure_is_asked_once_there_is_a_guess(start):
+    page = start("predict", CHOICE)
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_disabled()
+    page.get_by_role("radio", name="A.").check()
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_enabled()
 
 
 def test_the_page_is_told_whether_the_reader_was_sure(start):
@@ -271,6 +320,37 @@ def test_a_value_follows_the_pointer_up_and_down_beside_its_middle(start):
         assert float(page.get_by_role("slider").nth(column).input_value()) == pytest.approx(0.7, abs=0.03)
 
 
+WEIGHTS = BARS | {"labels": ["a", "b", "c"], "answer": [0.6, 0.3, 0.1]}
+
+
+def test_bars_that_share_a_whole_yield_to_the_one_that_is_moved(start):
+    page = start("predictBars", WEIGHTS)
+    heights = "[...document.querySelectorAll('input[type=range]')].map(({ valueAsNumber }) => valueAsNumber)"
+    first, second, third = page.get_by_role("slider").all()
+    first.press("End")
+    frame(page)
+    assert page.evaluate("shown.el.querySelector('.qkv-drawn-table').innerText").split()[3:7] == ["you", "1", "0", "0"]
+    first.press("Home")
+    frame(page)
+    assert page.evaluate(heights) == [0, 0.5, 0.5], "from nothing, the others get equal shares"
+    second.press("ArrowUp")
+    frame(page)
+    assert page.evaluate(heights) == pytest.approx([0, 0.52, 0.48], abs=0.011)
+    third.press("End")
+    check(page)
+    assert sum(page.evaluate("shown.model.get('guess')")) == pytest.approx(1)
+
+
+def test_before_the_first_drag_no_bar_stands_for_a_guess(start):
+    page = start("predictBars", WEIGHTS)
+    opacity = "getComputedStyle(document.querySelector('.qkv-drawn-bar'), '::before').opacity"
+    assert page.evaluate(opacity) == "0"
+    assert page.locator(".qkv-drawn-table tbody tr").first.inner_text().split() == ["you", "?", "?", "?"]
+    page.get_by_role("slider").first.press("ArrowUp")
+    frame(page)
+    assert page.evaluate(opacity) == "1"
+
+
 @pytest.mark.parametrize(("y", "value"), [(0.97, 0), (0.985, 0), (0.9, 0.1)])
 def test_a_press_at_a_bar_s_foot_means_0(start, y, value):
     page = start("predictBars", BARS | {"top": 100})
@@ -348,9 +428,9 @@ def test_bars_are_drawn_with_the_keyboard_and_compared_on_average(start):
     for _ in range(10):
         page.keyboard.press("ArrowRight")
         frame(page)
-    assert "off by 0.10." in check(page)
-    assert page.evaluate("shown.model.get('guess')") == pytest.approx([1, 0.2])
-    assert page.locator(".qkv-drawn-table tr").last.inner_text().split() == ["answer", "0.80", "0.20"]
+    assert "off by 0.25." in check(page)
+    assert page.evaluate("shown.model.get('guess')") == pytest.approx([1, 0.7])
+    assert page.locator(".qkv-drawn-table tr").last.inner_text().split() == ["answer", "0.80", "0.40"]
 
 
 def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
@@ -371,14 +451,14 @@ def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
     assert "2 of 4 cells differ" in check(page)
     assert page.evaluate("shown.model.get('guess')") == [[False, True], [True, True]]
     assert told(page) == [{"isRight": False, "isSure": False}]
-    drawn = "all => all.map((e) => [e.dataset.may, e.dataset.mine, e.innerText.includes('!')].join(' '))"
+    drawn = "all => all.map((e) => [e.dataset.may, e.innerText.includes('!')].join(' '))"
     assert page.locator("[data-cell]").evaluate_all(drawn) == [
-        "true false true",  # colour: the answer; corner: the reader painted it; sign: they differ
-        "false true true",
-        "true true false",
-        "true true false",
+        "true true",  # colour: the answer; sign: the reader's cell differs from it
+        "false true",
+        "true false",
+        "true false",
     ]
-    for key in ("may attend", "you painted it", "! differs"):
+    for key in ("seen", "hidden", "! yours differs"):
         expect(page.get_by_text(key, exact=True)).to_be_visible()
 
 
@@ -414,12 +494,12 @@ def test_a_finger_paints_by_a_tap_sideways_and_down_and_scrolls_beside_the_cells
 def test_a_finger_drags_a_handle_up_and_scrolls_beside_it(open_page):
     page, area = on_a_phone(open_page, "predictBars", ".qkv-drawn-area")
     heights = "[...document.querySelectorAll('input[type=range]')].map(({ valueAsNumber }) => valueAsNumber)"
-    assert swipe(page, area, 0, -200) > 100
-    assert page.evaluate(heights) == [0, 0]
+    assert swipe(page, page.locator(".qkv-drawn-tick").nth(1), 0, -200) > 100
+    assert page.evaluate(heights) == [0.5, 0.5]
     area.evaluate("e => e.scrollIntoView({ block: 'center' })")
-    assert swipe(page, page.locator(".qkv-drawn-handle").first, 0, -72) == 0
-    assert page.evaluate(heights) == [pytest.approx(0.5, abs=0.03), 0]
-    area.tap(position={"x": 200, "y": 36})
+    assert swipe(page, page.locator(".qkv-drawn-handle").first, 0, -38) == 0
+    assert page.evaluate(heights) == [pytest.approx(0.75, abs=0.03), 0.5]
+    area.tap(position={"x": 200, "y": 38})
     frame(page)
     assert page.evaluate(heights)[1] == pytest.approx(0.75, abs=0.02), "a tap sets a height"
 
@@ -428,7 +508,7 @@ def test_a_finger_grabs_a_handle_in_the_gap_between_two_columns(open_page):
     page, area = on_a_phone(open_page, "predictBars", ".qkv-drawn-area")
     box = area.bounding_box()
     assert box
-    at = f"document.elementFromPoint({box['x'] + box['width'] / 2 - 2}, {box['y'] + box['height'] - 4})"
+    at = f"document.elementFromPoint({box['x'] + box['width'] / 2 - 2}, {box['y'] + box['height'] / 2})"
     assert page.evaluate(f"getComputedStyle({at}).touchAction") == "none"
 
 

@@ -109,11 +109,24 @@ def _is_filled(cell: types.CellType) -> bool:
 
 def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
     """Yield the values of the global names that a code object loads, and the modules of the course that it imports."""
+    loaded, imported = _loads(code)
+    yield from map(types.ModuleType, imported)
+    yield from (names[name] for name in loaded if name in names)
+
+
+@functools.cache  # an answer is looked at before each of its runs, and reading its instructions takes longer than a run
+def _loads(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the global names that a code object loads, and the modules of the course that it imports."""
+    loaded: list[str] = []
+    imported: list[str] = []
     for instruction in dis.get_instructions(code):
         if instruction.opname == "IMPORT_NAME" and str(instruction.argval).partition(".")[0] == "qkv":
-            yield types.ModuleType(str(instruction.argval))
-        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and instruction.argval in names:
-            yield names[instruction.argval]
+            imported.append(str(instruction.argval))
+        elif instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded.append(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names_in(constant, names)
+            inner = _loads(constant)
+            loaded += inner[0]
+            imported += inner[1]
+    return tuple(dict.fromkeys(loaded)), tuple(dict.fromkeys(imported))

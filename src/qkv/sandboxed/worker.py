@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import functools
 import gc
 import importlib
 import importlib.abc
@@ -147,6 +148,7 @@ def warm_up() -> None:
     ):
         wire.decode(wire.encode(running.trace(answer, tried, gradients=True)[0])[8:])
     torch.nn.Linear(2, 2)(torch.ones(2)).sum().backward()
+    own_modules()
 
 
 # ── start and end of a session ────────────────────────────────────────────────────────────────────
@@ -641,6 +643,12 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install_stand_in(check: Callable[..., None], version: str) -> None:
     """Let `import qkv` import the stand-in. The modules of this package go on, but are no longer found by name."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "qkv"]:
-        del sys.modules[name]
+    for name in own_modules():
+        sys.modules.pop(name, None)
     sys.meta_path.insert(0, StandIn(check, version))
+
+
+@functools.cache
+def own_modules() -> list[str]:
+    """Return the names of this package's modules. A worker looks for them once: each session would copy the memory."""
+    return [name for name in sys.modules if name.partition(".")[0] == "qkv"]

@@ -1,18 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import {
-  button,
-  choices,
-  dragged,
-  html,
-  num,
-  powersOfTwo,
-  remember,
-  stepSlider,
-  svg,
-  tables,
-  widget,
-  wordAt,
-} from "./base.js";
+import { button, choices, dragged, html, num, powersOfTwo, stepSlider, t, tables, widget, wordAt } from "./base.js";
 import { attentionMultiplyAdds, kvCacheBytes, reusablePrefix, sum } from "./maths.js";
 
 const TEXT = "the cat chased the mouse because it was hungry".split(" ");
@@ -25,7 +12,8 @@ const STILL = { playing: false, shown: 0 }; // the saved step is shown, and noth
 
 /** @import { SetState } from "./base.js" */
 /** @import { Model as Sizes } from "./maths.js" */
-/** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number }} State */
+/** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number,
+ *   cached: boolean }} State */
 /** @typedef {ReturnType<typeof atShown>} Shown the state that a view draws */
 /** @typedef {ReturnType<typeof run>} Run a step, with a cache or without */
 /** @typedef {"q" | "k" | "v" | "score"} Part */
@@ -53,7 +41,8 @@ function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue 
 }
 
 export default widget("CacheStepper", {
-  own: { playing: false, shown: 0 },
+  // `cached` is the way whose rows are drawn: with a cache, or without one.
+  own: { playing: false, shown: 0, cached: true },
   setup: ({ state, set, root, eachDrawing }) => {
     const end = playOnceSeen(state, set, root);
     let timer = 0;
@@ -72,19 +61,17 @@ export default widget("CacheStepper", {
     };
   },
   says: (/** @type {State} */ state) => {
-    const [cached, plain] = [run(state, true), run(state, false)];
-    return `${title(state)} With a cache ${rows(cached.rows.length)} computed, ${cost(state, cached)} multiply-adds. Without one ${rows(plain.rows.length)}, ${cost(state, plain)}.`;
+    const [cached, plain] = [true, false].map((way) => amount(spent(state, run(state, way))));
+    return `${notice(state)} ${t`This step takes ${cached} multiply-adds with a cache, and ${plain} without one.`}`;
   },
   view: (state, set, id) => picture(atShown(state), set, id),
 });
 
 const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set, /** @type {string} */ id) => html`
-    ${state.step === LAST ? changedWords(state, set, id) : readWords(state, set, id)}
-    <p class="qkv-kv-lead"><b data-number="title">${title(state)}</b> <span data-number="notice">${notice(state)}</span></p>
-    <div class="qkv-kv-pictures">
-      ${sheets(state, id)}
-      ${legend}
-      ${memory(state)}
+    <p class="qkv-kv-lead" data-number="notice">${notice(state)}</p>
+    <div class="qkv-kv-both">
+      ${grid(state, set, id)}
+      ${ways(state, set, id)}
     </div>
     ${realModels(state, set, id)}
     ${tables(() => [everyStep(state)])}`;
@@ -94,12 +81,13 @@ const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set,
 /** Return the state that this view shows. `shown` is the step that the widget has played to by itself, or 0 if the view
  * shows the saved step.
  * @param {State} parts */
-const atShown = ({ step, changed, model, token, playing, shown }) => ({
+const atShown = ({ step, changed, model, token, playing, shown, cached }) => ({
   step: shown || step,
   changed,
   model,
   token,
   playing,
+  cached,
 });
 
 const pauseAt = (/** @type {State} */ { shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
@@ -130,7 +118,9 @@ function playOnceSeen(state, set, root) {
   for (const kind of ["pointerdown", "keydown", "input"]) {
     root.addEventListener(kind, stopPlaying, { capture: true, signal: stop.signal });
   }
-  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) watch.observe(root.querySelectorAll(".qkv-kv-sheet")[1]);
+  if (!matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    watch.observe(/** @type {Element} */ (root.querySelector(".qkv-kv-grid")));
+  }
   return () => {
     watch.disconnect();
     stop.abort();
@@ -139,7 +129,6 @@ function playOnceSeen(state, set, root) {
 
 // ---- what happens in a step
 
-const rows = (/** @type {number} */ count) => (count === 1 ? "1 row is" : `${count} rows are`);
 const WRITTEN = LAST - 1; // the step of the last word, where playing stops
 /** Return the change of the state at a press on play: the next step, or the first one after the last word.
  * @param {Pick<State, "step">} parts */
@@ -181,100 +170,154 @@ export function run(state, cached, step = /** @type {number} */ (state.step)) {
  * @param {Pick<State, "model">} state
  * @param {Pick<Run, "n" | "start">} step */
 export const spent = ({ model }, { n, start }) => sum(attentionMultiplyAdds(MODELS[model], n - start, start));
-const cost = (/** @type {Shown} */ state, /** @type {Run} */ step) => amount(spent(state, step));
 
-/** Return the multiply-adds of all steps up to this one.
+/** Return what all steps up to this one take.
  * @param {Shown} state
- * @param {boolean} cached */
-const spentSoFar = (state, cached) =>
-  sum(Array.from({ length: state.step }, (_, i) => spent(state, run(state, cached, i + 1))));
+ * @param {boolean} cached
+ * @param {(step: Run) => number} of a step */
+const soFar = (state, cached, of) => sum(Array.from({ length: state.step }, (_, i) => of(run(state, cached, i + 1))));
+const rowsOf = (/** @type {Run} */ { rows }) => rows.length;
+
+/** Return the rows that are computed with a cache and without one: for the text so far, or for the second prompt alone.
+ * @param {Shown} state */
+const work = (state) =>
+  [true, false].map((cached) => (state.step === LAST ? rowsOf(run(state, cached)) : soFar(state, cached, rowsOf)));
 
 // ---- numbers as text
 
 /** Return a count as text: in full below 10⁶, with million, billion or trillion below 10¹⁵, else as a power of ten.
  * @param {number} count */
 function amount(count) {
-  const scale = [1e12, 1e9, 1e6].find((size) => count >= size);
-  /** @type {Record<number, string>} */
-  const names = { 1e12: "trillion", 1e9: "billion", 1e6: "million" };
-  return !scale || count >= 1e15 ? num(count) : `${num(count / scale)} ${names[scale]}`;
+  if (count < 1e6 || count >= 1e15) return num(count);
+  if (count < 1e9) return t`${num(count / 1e6)} million`;
+  return count < 1e12 ? t`${num(count / 1e9)} billion` : t`${num(count / 1e12)} trillion`;
 }
 
 /** @param {number} count */
 function bytes(count) {
   const power = count < 1 ? 0 : Math.min(4, Math.floor(Math.log2(count) / 10));
-  return `${num(count / 1024 ** power)} ${["bytes", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  return `${num(count / 1024 ** power)} ${[t`bytes`, "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
 const times = (/** @type {number} */ ratio) => `${num(ratio, { places: Number.isInteger(ratio) ? 0 : 2 })} ×`;
 
 // ---- drawing
 
-const unseen = (/** @type {string} */ words) => html`<span class="qkv-unseen">${words}</span>`;
-
 /** @typedef {PointerEvent & { currentTarget: Element }} Press */
 
-/** Return the word under the pointer, if there is one.
+/** Return the row under the pointer, if there is one.
  * @param {Press} event */
 function pointedAt({ clientX, clientY, currentTarget }) {
   const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
   return /** @type {HTMLElement | null | undefined} */ (
-    root.elementFromPoint(clientX, clientY)?.closest("[data-step]")
+    root.elementFromPoint(clientX, clientY)?.closest(".qkv-kv-row")
   );
 }
 
-/** Return a listener for the words: a press on a word, and a drag along them, is the step that reads it.
- * @param {SetState<State>} set */
-const along = (set) =>
-  dragged(({ event }) => {
-    const word = pointedAt(event);
-    if (word) set({ step: Number(word.dataset.step), ...STILL });
+/** @typedef {{ label: string, names: string[], chosen: number, choose: (place: number) => Partial<State> }} Handle the
+ *   words as a handle: what a drag along them changes. `names[i]` is the name of the choice that word i makes; words
+ *   with one choice in common have it at the last of them, and the others have no name */
+
+/** Return the words of the text as a handle: a press on a word is the step that reads it. The prompt is read in one step.
+ * @param {Shown} state
+ * @returns {Handle} */
+const reading = ({ step }) => ({
+  label: t`read up to`,
+  names: TEXT.map((word, i) => (i < PROMPT - 1 ? "" : i < PROMPT ? wordsOf(1) : word)),
+  chosen: PROMPT + step - 2,
+  choose: (place) => ({ step: Math.max(1, place - PROMPT + 2), ...STILL }),
+});
+
+/** Return the words of the second prompt as a handle: a press on a word changes it.
+ * @param {Shown} state
+ * @returns {Handle} */
+const changing = ({ changed }) => ({
+  label: t`changed word`,
+  names: TEXT.map((_, i) => t`change ${wordAt(TEXT, i)}`),
+  chosen: changed - 1,
+  choose: (place) => ({ changed: place + 1 }),
+});
+
+/** Return the words, one below the other, and a row of cells for each: q, k and v, and the scores up to the word itself.
+ * @param {Shown} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+function grid(state, set, id) {
+  const handle = state.step === LAST ? changing(state) : reading(state);
+  const along = dragged(({ event }) => {
+    const row = pointedAt(event);
+    if (row) set(handle.choose(Number(row.dataset.place)));
   });
+  // The area has caught the press, not the word: from here on the arrow keys go on.
+  const goOn = (/** @type {Press} */ event) => pointedAt(event)?.querySelector("input")?.focus({ preventScroll: true });
+  const words = state.step === LAST ? secondPrompt(state) : TEXT;
+  return html`<div class="qkv-kv-grid qkv-drag" role="radiogroup" aria-label=${handle.label}
+    @pointerdown=${along} @pointermove=${along} @pointerup=${goOn}>
+    <div class="qkv-kv-heads" aria-hidden="true">${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
+    ${words.map((word, i) => row(state, handle, { word, i, name: `${id}-word` }, set))}
+  </div>`;
+}
 
-/** Let the arrow keys go on from the word on which a press or a drag ends: the area has caught the press, not the word.
- * @param {Press} event */
-const goOnFrom = (event) => pointedAt(event)?.querySelector("input")?.focus({ preventScroll: true });
+/** @type {Part[]} */
+const PARTS = ["q", "k", "v"];
 
-/** Return the words of the text, and the button that plays. A press on a word is the step that reads it; the prompt is
- * read in one step.
- * @param {Shown} parts
+/** @param {Shown} state
+ * @param {Handle} handle
+ * @param {{ word: string, i: number, name: string }} parts
+ * @param {SetState<State>} set */
+function row(state, handle, { word, i, name }, set) {
+  const { names, chosen, choose } = handle;
+  const isPrompt = state.step === 1 && i < PROMPT;
+  const input = names[i]
+    ? html`<input class="qkv-over qkv-keys" type="radio" name=${name} aria-label=${names[i]} .checked=${live(i === chosen)} @change=${() => set(choose(i))}>`
+    : "";
+  return html`<div class="qkv-kv-row" data-place=${i} data-is=${lookOf(run(state, state.cached), i)} style="--i: ${i}">
+    <label class="qkv-kv-word" data-chosen=${i === chosen || isPrompt}>${input}<span>${word}</span></label>
+    ${PARTS.map((part) => html`<i data-part=${part}></i>`)}${TEXT.slice(0, i + 1).map((_, j) => html`<i data-part="score" style="--j: ${j}"></i>`)}
+  </div>`;
+}
+
+/** Return what a word's row is: "new" (computed for the first time), "again", "kept" (its k and v are read from the
+ * cache) or "none".
+ * @param {Run} step
+ * @param {number} i */
+const lookOf = (step, i) => {
+  const keys = cellState(step, "k", i, 0);
+  return keys === "kept" && !step.start ? "none" : keys;
+};
+
+/** Return the two ways, with a cache and without one, each with the rows that it has computed as a bar. The chosen way is
+ * drawn.
+ * @param {Shown} state
  * @param {SetState<State>} set
  * @param {string} id */
-const readWords = ({ step, playing }, set, id) => html`<div class="qkv-kv-words">
-  <div class="qkv-drag" role="radiogroup" aria-label="read up to" @pointerdown=${along(set)} @pointermove=${along(set)} @pointerup=${goOnFrom}>${Array.from(
-    { length: WRITTEN },
-    (_, i) => {
-      const isRead = i + 1 < step;
-      return html`<label class="qkv-kv-chip qkv-pick ${isRead ? "qkv-kv-read" : ""}" data-step=${i + 1}>
-      <input class="qkv-over" type="radio" name="${id}-step" .checked=${live(i + 1 === step)} @change=${() => set({ step: i + 1, ...STILL })}>
-      ${wordsOf(i + 1)}${isRead ? unseen(", read before") : ""}
-    </label>`;
-    },
-  )}</div>
-  <span class="qkv-kv-play">${button({ label: playing ? "pause" : "play", onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>
-</div>`;
+function ways(state, set, id) {
+  const isSecond = state.step === LAST;
+  const most = isSecond ? TEXT.length : soFar({ ...state, step: WRITTEN }, false, rowsOf);
+  const [withCache, without] = work(state);
+  /** @type {[boolean, string, string, number][]} */
+  const both = [
+    [true, t`with a cache`, "rows-with", withCache],
+    [false, t`without`, "rows-without", without],
+  ];
+  return html`<div class="qkv-kv-ways">
+    <div class="qkv-kv-title"><span id="${id}-ways">${isSecond ? t`rows computed` : t`rows computed so far`}</span>
+      ${isSecond ? sameWords(set) : play(state, set)}</div>
+    <div role="radiogroup" aria-labelledby="${id}-ways">${both.map(
+      ([cached, name, number, rows]) => html`<label class="qkv-kv-way">
+        <input type="radio" name="${id}-way" .checked=${live(cached === state.cached)} @change=${() => set({ cached })}>
+        <span>${name}</span>
+        <i style="--share: ${rows / most}"></i>
+        <b data-number=${number}>${rows}</b>
+      </label>`,
+    )}</div>
+  </div>`;
+}
 
-/** Return the words of the second prompt: a press changes a word. A chip is as wide as the longer of its two words, so
- * that nothing moves.
- * @param {Shown} parts
- * @param {SetState<State>} set
- * @param {string} id */
-const changedWords = ({ changed }, set, id) => html`<div class="qkv-kv-words">
-  <div role="radiogroup" aria-label="changed word">${[0, ...TEXT.map((_, i) => i + 1)].map(
-    (word) => html`<label class="qkv-kv-chip qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-changed" aria-label=${word ? `change ${wordAt(TEXT, word - 1)}` : "no change"} .checked=${live(word === changed)} @change=${() => set({ changed: word })}>
-      ${word ? twoWords(TEXT[word - 1], INSTEAD[word - 1], word === changed) : "no change"}
-    </label>`,
-  )}</div>
-</div>`;
-
-const twoWords = (
-  /** @type {string} */ word,
-  /** @type {string} */ instead,
-  /** @type {boolean} */ isChanged,
-) => html`<span class="qkv-kv-two">
-  <span ?data-hidden=${isChanged}>${word}</span><span ?data-hidden=${!isChanged}>${instead}</span>
-</span>`;
+const play = (/** @type {Shown} */ { step, playing }, /** @type {SetState<State>} */ set) =>
+  html`<span class="qkv-kv-play">${button({ label: playing ? t`pause` : t`play`, onClick: () => set(playing ? { step, ...STILL } : next({ step })) })}</span>`;
+const sameWords = (/** @type {SetState<State>} */ set) =>
+  html`<span>${button({ label: t`no change`, onClick: () => set({ changed: 0 }) })}</span>`;
 
 /** Return the choice of a real model, and what a token late in a conversation costs there. It is folded away.
  * @param {Shown} state
@@ -284,41 +327,40 @@ const realModels = (state, set, id) => {
   const { parameters, bytesPerValue } = MODELS[state.model];
   const [withCache, without] = atToken(state);
   return html`<details class="qkv-tables">
-    <summary>Multiply-adds, real models and long texts</summary>
+    <summary>${t`Multiply-adds, real models and long texts`}</summary>
     ${counters(state)}
     ${choices({
-      label: "whose work is counted",
+      label: t`whose work is counted`,
       name: `${id}-model`,
       value: state.model,
-      options: Object.keys(MODELS).map((name) => ({ value: name, label: name })),
+      options: Object.keys(MODELS).map((name) => ({ value: name, label: nameOf(name) })),
       onChange: (value) => set({ model: value }),
     })}
     ${stepSlider({
-      label: "at token",
+      label: t`at token`,
       value: state.token,
       values: powersOfTwo(17),
       onInput: (token) => set({ token }),
     })}
-    <p class="qkv-note qkv-kv-far">A step with a cache: <b data-number="far-with">${amount(withCache)}</b> multiply-adds. Without one:
-      <b data-number="far-without">${amount(without)}</b>, <b data-number="far-ratio">${times(without / withCache)}</b> as many. The cache
-      takes <b data-number="far-kept-with">${bytes(kvCacheBytes(MODELS[state.model], state.token))}</b>, all parameters
-      <b data-number="parameters">${bytes(parameters * bytesPerValue)}</b>.</p>
+    <p class="qkv-note qkv-kv-far">${t`A step with a cache: ${strong("far-with", amount(withCache))} multiply-adds. Without one: ${strong("far-without", amount(without))}, ${strong("far-ratio", times(without / withCache))} as many.`}
+      ${t`The cache takes ${strong("far-kept-with", bytes(kvCacheBytes(MODELS[state.model], state.token)))}, all parameters ${strong("parameters", bytes(parameters * bytesPerValue))}.`}</p>
   </details>`;
 };
 
-/** @param {Shown} parts */
-function title({ step, changed }) {
-  if (step === 1) return `It reads the prompt, ${PROMPT} words.`;
-  if (step < LAST) return `It wrote “${TEXT[PROMPT + step - 2]}”, and now reads it.`;
-  return changed ? `A second prompt: word ${changed} is another.` : "A second prompt: the same words.";
-}
+const strong = (/** @type {string} */ name, /** @type {string} */ text) => html`<b data-number=${name}>${text}</b>`;
+const nameOf = (/** @type {string} */ model) => (model === "one layer" ? t`one layer` : model);
 
 /** Return what there is to notice in a step.
- * @param {Shown} state */
+ * @param {Shown | State} state */
 function notice(state) {
-  if (state.step === LAST) return stillRight(state);
-  if (state.step === 1) return "The cache was empty, so both ways cost the same.";
-  return `The cache has k and v of ${reads(state).kept} words, so only the new word needs a row.`;
+  const { step, cached } = state;
+  if (step === LAST) return stillRight(state);
+  if (step === 1) return t`It reads the prompt: 3 rows. The cache was empty.`;
+  const word = TEXT[PROMPT + step - 2];
+  const { kept } = reads(state);
+  return cached
+    ? t`It reads “${word}”: 1 row is computed, k and v of ${kept} words are in the cache.`
+    : t`It reads “${word}”: 1 row is new, and ${kept} rows are computed again.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.
@@ -327,14 +369,19 @@ function notice(state) {
  * @param {Pick<State, "changed">} state */
 export const keysStillRight = ({ changed }) => (changed ? [TEXT.length - 1, changed - 1] : [TEXT.length, TEXT.length]);
 
-/** @param {Shown} parts */
+/** @param {Pick<State, "changed" | "model">} parts */
 function stillRight({ changed, model }) {
-  if (!changed) return `All ${TEXT.length} cached keys are still right. The last word is run again, for its output.`;
+  const all = TEXT.length;
+  if (!changed) return t`All ${all} cached keys are still right. The last word is run again, for its output.`;
   const [inFirst, inLater] = keysStillRight({ changed });
-  const right = `Of ${TEXT.length} cached keys, ${inFirst} are still right`;
-  if (MODELS[model].layers === 1 && inFirst === inLater) return `${right}, and reused.`;
-  if (MODELS[model].layers === 1) return `${right}. But only those before word ${changed} are reused: ${inLater}.`;
-  return `${right} in layer 1 and ${inLater} in later layers: ${rows(inLater)} reused.`;
+  if (MODELS[model].layers > 1) {
+    return inLater === 1
+      ? t`Of ${all} cached keys, ${inFirst} are still right in layer 1 and 1 in later layers: 1 row is reused.`
+      : t`Of ${all} cached keys, ${inFirst} are still right in layer 1 and ${inLater} in later layers: ${inLater} rows are reused.`;
+  }
+  return inFirst === inLater
+    ? t`Of ${all} cached keys, ${inFirst} are still right, and reused.`
+    : t`Of ${all} cached keys, ${inFirst} are still right. But only those before word ${changed} are reused: ${inLater}.`;
 }
 
 /** Return what a cell is: "new" (computed for the first time), "again", "kept" (read from the cache), "masked"
@@ -353,124 +400,18 @@ export function cellState({ rows: computed, seen, n }, part, i, j) {
   return i < seen ? "again" : "new";
 }
 
-// A sheet has one path for each look of cells, coloured by a gradient with a stripe for each part. Hundreds of
-// elements, or a path for each part, would take too long on a slow phone.
-const [CELL, ROW, TOP, LEFT, GAP] = [21, 15, 30, 58, 5];
-const SHEET = 12 * CELL + GAP;
-const [WIDTH, HEIGHT] = [LEFT + SHEET, TOP + TEXT.length * ROW];
-/** @type {Part[]} */
-const PARTS = ["q", "k", "v"];
-/** @type {Part[]} */
-const EVERY_PART = [...PARTS, "score"];
-const columnOf = (/** @type {Part} */ part, /** @type {number} */ j) =>
-  part === "score" ? 3 * CELL + GAP + j * CELL : PARTS.indexOf(part) * CELL;
-const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ w, /** @type {number} */ h) =>
-  `M${x} ${y}h${w}v${h}h${-w}z`;
-
-/** Functions that return a cell's path from its upper left corner: full, hatched, a ring with a dot, or a dash.
- * @type {Record<Look, (x: number, y: number) => string>} */
-const LOOKS = {
-  new: (x, y) => box(x + 1, y + 1, 19, 13),
-  again: (x, y) =>
-    `${box(x + 1.5, y + 1.5, 18, 12)}M${x + 2} ${y + 9}l7 -7M${x + 4} ${y + 13}l11 -11M${x + 11} ${y + 13}l8 -8`,
-  kept: (x, y) => box(x + 1, y + 1, 19, 13) + box(x + 3, y + 3, 15, 9) + box(x + 8.5, y + 5.5, 4, 4),
-  masked: (x, y) => box(x + 6, y + 6.75, 9, 1.5),
-};
-const NOTHING = EVERY_PART.flatMap((part) =>
-  TEXT.flatMap((_, i) =>
-    (part === "score" ? TEXT : [0]).map((_, j) => box(columnOf(part, j) + 1.5, TOP + i * ROW + 1.5, 18, 12)),
-  ),
-);
-
-/** The paths of a sheet, each with the kinds of cells in it.
- * @type {Record<string, Look[]>} */
-const PAINTED = { full: ["new", "kept"], again: ["again"], masked: ["masked"] };
-
-/** Return the paths of a step, with a cache or without. */
-const paths = remember((/** @type {number} */ changed, /** @type {boolean} */ cached, /** @type {number} */ step) => {
-  const done = run({ changed }, cached, step);
-  const cells = EVERY_PART.flatMap((part) =>
-    TEXT.flatMap((_, i) =>
-      (part === "score" ? TEXT : [0]).map((_, j) => ({
-        is: cellState(done, part, i, j),
-        at: /** @type {const} */ ([columnOf(part, j), TOP + i * ROW]),
-      })),
-    ),
-  );
-  return Object.entries(PAINTED).map(([name, kinds]) => {
-    const drawn = cells.flatMap(({ is, at }) => (is !== "none" && kinds.includes(is) ? [LOOKS[is](...at)] : []));
-    return { name, path: drawn.join("") };
-  });
-}, 40);
-
-/** The gradient's stops: where the colours of q, k, v and the scores begin and end across a sheet. */
-const STRIPES = EVERY_PART.flatMap((part, i) => {
-  const [from, to] = [columnOf(part, 0), i < 3 ? columnOf(part, 0) + CELL : SHEET];
-  return [from, to].map((x) => svg`<stop data-part=${part} offset=${x / SHEET} />`);
-});
-
-/** Return the sheets with a cache and without one.
- * @param {Shown} state
- * @param {string} id */
-const sheets = (state, id) =>
-  [true, false].map((cached) => {
-    const done = run(state, cached);
-    const count = done.rows.length;
-    const words = state.step === LAST ? secondPrompt(state) : TEXT;
-    const read = done.start ? `, and the keys and values of ${done.start} read` : "";
-    return html`<svg class="qkv-kv-sheet" style="--ink: url(#${id}-parts)" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img"
-      aria-label="${cached ? "With" : "Without"} a cache ${rows(count)} computed${read}.">
-      ${cached ? svg`<linearGradient id="${id}-parts" gradientUnits="userSpaceOnUse" x1="0" x2=${SHEET}>${STRIPES}</linearGradient>` : ""}
-      <text x="0" y="11"><tspan class="qkv-kv-name">${cached ? "with a cache" : "without"}:</tspan> <tspan
-        data-number=${cached ? "rows-with" : "rows-without"}>${count}</tspan> of ${done.n} rows computed</text>
-      ${words.map(
-        (word, i) =>
-          svg`<text class="qkv-kv-word" data-unread=${i >= done.n} x=${LEFT - 5} y=${TOP + i * ROW + 11.5}>${word}</text>`,
-      )}
-      <g transform="translate(${LEFT} 0)">${cells(state, cached)}</g>
-    </svg>`;
-  });
-
-const cells = (/** @type {Shown} */ { changed, step }, /** @type {boolean} */ cached) => svg`
-  ${PARTS.map((part) => svg`<text class="qkv-kv-head" data-part=${part} x=${columnOf(part, 0) + CELL / 2} y=${TOP - 4}>${part}</text>`)}
-  <text class="qkv-kv-scores" x=${columnOf("score", 0)} y=${TOP - 4}>scores</text>
-  <path class="qkv-kv-nothing" d=${NOTHING.join("")} />
-  ${paths(changed, cached, step).map(({ name, path }) => svg`<path class="qkv-kv-cells" data-is=${name} d=${path} />`)}`;
-
-/** Return the cache after this step: a box for the key and the value of every token, full if the cache has it.
- * @param {Shown} state */
-function memory(state) {
-  const { n, start } = run(state, true);
-  const kept = bytes(kvCacheBytes(MODELS[state.model], n));
-  const slot = (/** @type {Part} */ part, /** @type {number} */ i) => {
-    const is = i < start ? "kept" : i < n ? "new" : "none";
-    return html`<i data-part=${part} data-is=${is}></i>`;
-  };
-  return html`<figure class="qkv-kv-memory">
-    <figcaption><span class="qkv-label">in memory: k, v of ${n} tokens</span> <b data-number="kept-with">${kept}</b></figcaption>
-    <div class=${state.playing ? "qkv-kv-playing" : ""} role="img" aria-label="In memory: keys and values of ${n} tokens.">${/** @type {Part[]} */ (["k", "v"]).map((part) => html`<em data-part=${part}>${part}</em>${TEXT.map((_, i) => slot(part, i))}`)}</div>
-  </figure>`;
-}
-
-const swatch = (/** @type {Look} */ is, /** @type {string} */ text) => html`<li>
-  <svg viewBox="0 0 21 15" aria-hidden="true"><path class="qkv-kv-cells" data-is=${is} d=${LOOKS[is](0, 0)} /></svg>${text}
-</li>`;
-
-const legend = html`<ul class="qkv-kv-legend">
-  ${swatch("new", "computed now")} ${swatch("again", "again")} ${swatch("kept", "from the cache")}
-</ul>`;
-
 /** Return a table of multiply-adds with a cache and without: of this step, and of all steps so far.
  * @param {Shown} state */
 function counters(state) {
+  const total = (/** @type {boolean} */ cached) => soFar(state, cached, (step) => spent(state, step));
   /** @type {[string, string, number, number][]} */
   const counted = [
-    ["this step", "step", spent(state, run(state, true)), spent(state, run(state, false))],
-    ["so far", "total", spentSoFar(state, true), spentSoFar(state, false)],
+    [t`this step`, "step", spent(state, run(state, true)), spent(state, run(state, false))],
+    [t`so far`, "total", total(true), total(false)],
   ];
   return html`<table class="qkv-kv-counters">
-    <caption>multiply-adds of attention, ${state.model}</caption>
-    <thead><tr><td></td><th scope="col">with a cache</th><th scope="col">without</th><th scope="col">ratio</th></tr></thead>
+    <caption>${t`multiply-adds of attention, ${nameOf(state.model)}`}</caption>
+    <thead><tr><td></td><th scope="col">${t`with a cache`}</th><th scope="col">${t`without`}</th><th scope="col">${t`ratio`}</th></tr></thead>
     <tbody>${counted.map(
       ([name, key, withCache, without]) => html`<tr>
         <th scope="row">${name}</th>
@@ -491,17 +432,18 @@ const atToken = ({ model, token }) => [
 /** @param {Shown} state */
 function everyStep(state) {
   return {
-    caption: `Every step: rows computed, and multiply-adds (${state.model})`,
-    head: ["step", "reads", "rows with", "rows without", "multiply-adds with", "multiply-adds without"],
+    caption: t`Every step: rows computed, multiply-adds, and the cache after it (${nameOf(state.model)})`,
+    head: [t`step`, t`reads`, t`rows with`, t`rows without`, t`multiply-adds with`, t`multiply-adds without`, t`cache`],
     rows: Array.from({ length: LAST }, (_, i) => {
       const [cached, plain] = [run(state, true, i + 1), run(state, false, i + 1)];
       return [
         i + 1,
-        i + 1 === LAST ? "the second prompt" : wordsOf(i + 1),
+        i + 1 === LAST ? t`the second prompt` : wordsOf(i + 1),
         cached.rows.length,
         plain.rows.length,
-        cost(state, cached),
-        cost(state, plain),
+        amount(spent(state, cached)),
+        amount(spent(state, plain)),
+        bytes(kvCacheBytes(MODELS[state.model], cached.n)),
       ];
     }),
   };

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, num, readings, remember, svg, tables, toggle, widget } from "./base.js";
+import { dragged, html, num, remember, svg, t, tables, toggle, widget } from "./base.js";
 import { bound, everyone, frames, inReach, likeness, melody, normed, RATE, touching } from "./likeness.js";
 import { imagePatches } from "./maths.js";
 import { MOLECULES } from "./molecules.js";
@@ -11,8 +11,10 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
 
 /** @typedef {object} Kind a kind of input
  * @property {number} first the token that asks at first
- * @property {string} says what its tokens are
- * @property {string} nearSays what the mask of near tokens leaves
+ * @property {() => string} title
+ * @property {() => string} says what its tokens are
+ * @property {() => string} nearSays what the mask of near tokens leaves
+ * @property {(n: number, asking: string) => string} label of the drawing
  * @property {() => number[][]} make its tokens
  * @property {(n: number) => boolean[][]} near the mask of near tokens
  * @property {(i: number) => string} name of a token
@@ -26,30 +28,36 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
 const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
-    says: "patches of 2 × 2 pixels, each with red, green and blue",
-    nearSays: "touching patches only",
+    title: () => t`picture`,
+    says: () => t`64 tokens: patches of 2 × 2 pixels`,
+    nearSays: () => t`touching patches only`,
+    label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
     make: () => imagePatches(PICTURE, PATCH),
     near: () => touching(ACROSS),
-    name: (i) => `row ${Math.floor(i / ACROSS) + 1}, column ${(i % ACROSS) + 1}`,
+    name: (i) => t`row ${Math.floor(i / ACROSS) + 1}, column ${(i % ACROSS) + 1}`,
     draw: drawPicture,
     at: (x, y) => ACROSS * cell(y, 0) + cell(x, LEFT),
     middle: (i) => [LEFT + ((i % ACROSS) + 0.5) * SIDE, (Math.floor(i / ACROSS) + 0.5) * SIDE],
   },
   sound: {
     first: 2, // in the first note
-    says: "frames of 25 ms, each as the loudness of 20 bands",
-    nearSays: "frames within 30 ms only",
+    title: () => t`sound`,
+    says: () => t`34 tokens: frames of 25 ms`,
+    nearSays: () => t`frames within 30 ms only`,
+    label: (n, asking) => t`A sound of ${n} tokens, and where token ${asking} looks.`,
     make: () => frames(melody()),
     near: (n) => inReach(n, 3),
-    name: (i) => `${10 * i} to ${10 * i + 25} ms`,
+    name: (i) => t`${10 * i} to ${10 * i + 25} ms`,
     draw: drawSound,
     at: (x) => Math.round(((x / WIDTH) * seconds() - FRAME / 2) / HOP),
     middle: (i) => [((i * HOP + FRAME / 2) * WIDTH) / seconds(), HEIGHT / 2],
   },
   graph: {
     first: 2, // the oxygen
-    says: "atoms of ethanol, each as hydrogen, carbon or oxygen",
-    nearSays: "bound atoms only",
+    title: () => t`graph`,
+    says: () => t`9 tokens: the atoms of ethanol`,
+    nearSays: () => t`bound atoms only`,
+    label: (n, asking) => t`A graph of ${n} tokens, and where token ${asking} looks.`,
     make: () => ATOMS.map(({ kind }) => ["H", "C", "O"].map((each) => Number(each === kind))),
     near: (n) => bound(BONDS, n),
     name: (i) => `${ATOMS[i].kind} ${ATOMS.slice(0, i + 1).filter(({ kind }) => kind === ATOMS[i].kind).length}`,
@@ -68,7 +76,7 @@ export default widget("Everywhere", {
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
     const { n, token, best, row, name } = seen;
-    return `Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
+    return t`Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
@@ -78,24 +86,25 @@ export default widget("Everywhere", {
     const [middle, height] = kind.middle(token);
     const grab = dragged(({ x, y }) => set({ token: Math.min(n - 1, Math.max(0, at(x, y))) }));
     return html`<div class="qkv-everywhere">
-      <div class="qkv-everywhere-kinds" role="radiogroup" aria-label="what are the tokens?">${Object.keys(KINDS).map(
-        (value) => html`<label class="qkv-pick">
-          <input class="qkv-over" type="radio" name="${id}-things" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, token: KINDS[value].first })}>
-          ${value}
+      <div class="qkv-everywhere-kinds" role="radiogroup" aria-label=${t`what are the tokens?`}>${Object.entries(
+        KINDS,
+      ).map(
+        ([value, { title, first }]) => html`<label class="qkv-pick">
+          <input class="qkv-over" type="radio" name="${id}-things" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, token: first })}>
+          ${title()}
         </label>`,
       )}</div>
       <div class="qkv-things qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-        <svg viewBox="${left} ${top} ${side} ${side}" role="img" aria-label="A ${state.kind} of ${n} tokens, and where token ${name(token)} looks.">
+        <svg viewBox="${left} ${top} ${side} ${side}" role="img" aria-label=${kind.label(n, name(token))}>
           ${kind.draw(seen)}
         </svg>
         <i class="qkv-asking-grip" style="left: ${percent((middle - left) / side)}; top: ${percent((height - top) / side)}"></i>
-        <input class="qkv-over" type="range" aria-label="query" min="1" max=${n} aria-valuetext=${name(token)}
+        <input class="qkv-over" type="range" aria-label=${t`query`} min="1" max=${n} aria-valuetext=${name(token)}
           .value=${live(String(token + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>
       </div>
       <div class="qkv-everywhere-beside">
-        ${toggle({ label: kind.nearSays, checked: state.near, onChange: (near) => set({ near }) })}
-        ${numbers(seen)}
-        <p class="qkv-note">${n} ${kind.says}. The token in the blue frame asks. Its weights are violet: stronger is larger.</p>
+        ${toggle({ label: kind.nearSays(), checked: state.near, onChange: (near) => set({ near }) })}
+        <p class="qkv-note">${kind.says()}</p>
       </div>
     </div>
     ${tables(() => [table(seen)])}`;
@@ -130,22 +139,13 @@ const opacity = (/** @type {number} */ weight, /** @type {number} */ most) => Ma
  * @param {Seen} parts */
 function bestName({ row, best, token, name }) {
   const equal = row.filter((weight, i) => i !== token && shown(weight) === shown(row[best])).length;
-  return equal > 1 ? `${equal} equal ones` : name(best);
+  return equal > 1 ? t`${equal} equal ones` : name(best);
 }
 
-const numbers = (/** @type {Seen} */ seen) => {
-  const { n, row, best, may, token } = seen;
-  return readings([
-    ["sees", num(may.filter(Boolean).length), `of ${n} tokens`],
-    ["weight on itself", shown(row[token])],
-    ["looks most at another token", bestName(seen), `weight ${shown(row[best])}`],
-  ]);
-};
-
 const table = (/** @type {Seen} */ { row, may, name, token }) => ({
-  caption: `Where ${name(token)} looks`,
-  head: ["token", "may be seen", "weight"],
-  rows: row.map((weight, i) => [name(i), may[i] ? "yes" : "no", num(weight, { places: 3 })]),
+  caption: t`Where ${name(token)} looks`,
+  head: [t`token`, t`may be seen`, t`weight`],
+  rows: row.map((weight, i) => [name(i), may[i] ? t`yes` : t`no`, num(weight, { places: 3 })]),
 });
 
 /* ---- a picture: the cat, the mouse that it chases, and the sun, in 16 × 16 pixels */
@@ -199,26 +199,37 @@ const pixels = remember(() =>
   }),
 );
 
-const square = (/** @type {number} */ i, /** @type {number} */ inset) => {
-  const size = SIDE - 2 * inset;
-  return `M${LEFT + (i % ACROSS) * SIDE + inset} ${Math.floor(i / ACROSS) * SIDE + inset}h${size}v${size}h${-size}z`;
-};
-const LEVELS = 10;
-
-/** Draw the picture. A patch with a larger weight keeps more of its colours and has a stronger violet frame. Patches
- * of about the same weight are one shape, so that a step draws 22 paths and not 128 squares.
+/** Draw the picture. A patch with a larger weight keeps more of its colours and has a stronger violet frame.
  * @param {Seen} parts */
 function drawPicture({ row, token }) {
   const most = Math.max(...row);
-  const levels = Array.from({ length: LEVELS + 1 }, () => /** @type {number[]} */ ([]));
-  row.forEach((weight, i) => {
-    levels[Math.round((LEVELS * weight) / most)].push(i);
-  });
-  const shape = (/** @type {number[]} */ patches, /** @type {number} */ level) => svg`
-    <path class="qkv-thing-fade" d=${patches.map((i) => square(i, 0)).join("")} fill-opacity=${0.75 * (1 - level / LEVELS)} />
-    <path class="qkv-seen-edge" d=${patches.map((i) => square(i, 1)).join("")} stroke-opacity=${(level / LEVELS) ** 3} />`;
-  return svg`${pixels()}${levels.map(shape)}<path class="qkv-asking" d=${square(token, 0)} />`;
+  const corner = (/** @type {number} */ i) => [LEFT + (i % ACROSS) * SIDE, Math.floor(i / ACROSS) * SIDE];
+  const patch = (/** @type {number} */ weight, /** @type {number} */ i) => {
+    const [x, y] = corner(i);
+    const share = opacity(weight, most);
+    return svg`<rect class="qkv-thing-fade" x=${x} y=${y} width=${SIDE} height=${SIDE} style="opacity: ${0.75 * (1 - share)}" />
+      <rect class="qkv-seen-edge" x=${x + 1} y=${y + 1} width=${SIDE - 2} height=${SIDE - 2} style="opacity: ${Math.round(100 * share ** 3) / 100}" />`;
+  };
+  const [x, y] = corner(token);
+  return svg`${pixels()}${row.map(patch)}${asking(x, y, svg`<rect class="qkv-asking" width=${SIDE} height=${SIDE} rx="1" />${gripAt(SIDE, SIDE)}`)}`;
 }
+
+/** Return the mark of the token that asks. It glides to another token.
+ * @param {number} x
+ * @param {number} y
+ * @param {unknown} drawing at 0, 0 */
+const asking = (x, y, drawing) =>
+  svg`<g class="qkv-asking-mark" style="transform: translate(${x}px, ${y}px)">${drawing}</g>`;
+
+/** Return the mark of what can be dragged in any direction: arrows in a disc.
+ * @param {number} x
+ * @param {number} y
+ * @param {string} arrows */
+const gripAt = (x, y, arrows = FOUR_WAYS) =>
+  svg`<g class="qkv-thing-grip" transform="translate(${x} ${y})"><circle r="5.5" /><path d=${arrows} /></g>`;
+
+const SIDEWAYS = "M-2.4 -1.1L-3.5 0L-2.4 1.1M2.4 -1.1L3.5 0L2.4 1.1";
+const FOUR_WAYS = `${SIDEWAYS}M-1.1 -2.4L0 -3.5L1.1 -2.4M-1.1 2.4L0 3.5L1.1 2.4`;
 
 /* ---- a sound: its wave, and a bar below the middle of each frame */
 
@@ -237,12 +248,14 @@ function drawSound({ row, token }) {
   const width = HOP * scale;
   const left = (/** @type {number} */ i) => (i * HOP + (FRAME - HOP) / 2) * scale;
   const bar = (/** @type {number} */ weight, /** @type {number} */ i) =>
-    svg`<rect class="qkv-thing-bar" x=${left(i) + 0.5} y=${116 - 44 * opacity(weight, most)} width=${width - 1} height=${44 * opacity(weight, most)} />`;
+    svg`<rect class="qkv-thing-bar" x=${left(i) + 0.5} y="72" width=${width - 1} height="44" style="transform: scaleY(${opacity(weight, most)})" />`;
+  const frame = svg`<rect class="qkv-asking qkv-asking-filled" y="2" width=${FRAME * scale} height="58" rx="1" />
+    ${gripAt((FRAME * scale) / 2, 60, SIDEWAYS)}
+    <rect class="qkv-asking qkv-asking-bar" x=${((FRAME - HOP) / 2) * scale} y="71" width=${width} height="47" rx="1" />`;
   return svg`<polyline class="qkv-thing-wave" points=${wave().join(" ")} />
-    <rect class="qkv-asking qkv-asking-filled" x=${token * HOP * scale} y="2" width=${FRAME * scale} height="58" />
-    <text class="qkv-share-of" x=${WIDTH - 1} y="69.5" text-anchor="end">highest bar: ${shown(most)}</text>
+    <text class="qkv-share-of" x=${WIDTH - 1} y="-4" text-anchor="end">${t`highest bar: ${shown(most)}`}</text>
     ${row.map(bar)}
-    <rect class="qkv-asking" x=${left(token)} y="71" width=${width} height="47" />`;
+    ${asking(token * HOP * scale, 0, frame)}`;
 }
 
 /* ---- a graph: ethanol */
@@ -261,9 +274,9 @@ function drawGraph({ row, token }) {
   );
   const most = Math.max(...row);
   const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
-    svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" fill-opacity=${0.7 * opacity(row[i], most)} />
+    svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" style="opacity: ${0.7 * opacity(row[i], most)}" />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
       <text class="qkv-share-of" x=${x + 4} y=${y + 18}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
   const { x, y } = ATOMS[token];
-  return svg`${bonds}${ATOMS.map(atom)}<circle class="qkv-asking" cx=${x} cy=${y} r="10" />`;
+  return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, -7.5)}`)}`;
 }

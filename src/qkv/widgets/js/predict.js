@@ -1,5 +1,5 @@
 import { html, nothing, t } from "./base.js";
-import { isChecked, prediction, rich } from "./predicting.js";
+import { isChecked, prediction, rich, tick } from "./predicting.js";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -24,7 +24,8 @@ export default prediction("Predict", {
   },
 });
 
-/** Return an option with its button. After the check, a sign replaces the button of the right option and of the guess.
+/** Return an option: a row to press, with its letter in a circle. After the check, a sign replaces the letter of the right
+ * option and of the guess.
  * @param {State} state
  * @param {Option} option */
 const option = (state, { text, index, mine, set, id }) => {
@@ -32,14 +33,11 @@ const option = (state, { text, index, mine, set, id }) => {
   const isRight = letter === state.answer;
   const isMarked = isChecked(state) && (isRight || letter === mine);
   return html`<label class="qkv-option" data-mark=${isMarked ? isRight : nothing}>
-    <input type="radio" name="${id}-guess" .checked=${letter === mine} @change=${() => set({ draft: letter })}>
-    ${isMarked ? tick(isRight) : nothing}
-    <span><b>${letter}.</b> ${rich(text)}</span>
+    <input class="qkv-over" type="radio" name="${id}-guess" .checked=${letter === mine} @change=${() => set({ draft: letter })}>
+    <b class="qkv-option-letter" aria-hidden="true">${isMarked ? tick(isRight) : letter}</b>
+    <span><span class="qkv-unseen">${letter}. </span>${rich(text)}</span>
   </label>`;
 };
-
-const tick = (/** @type {boolean} */ isRight) =>
-  html`<span class="qkv-tick" aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
 
 const reason = (/** @type {Reason} */ { why, letter, answer, guess }) => {
   const isRight = letter === answer;

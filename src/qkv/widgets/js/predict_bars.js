@@ -3,6 +3,7 @@ import { isChecked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and a drag is rounded to steps
 const FOOT = 0.04; // of the height: a press or a drag below this means 0
+const ROUNDING = 0.015; // the numbers of an answer are rounded
 const NEAR_MIDDLE = 0.05; // of a column's width: a press this near to the middle counts as one in the middle
 
 /** @import { SetState } from "./base.js" */
@@ -25,19 +26,39 @@ export default prediction("PredictBars", {
       ? t`That is close. On average you are off by ${mean}.`
       : t`That is not close. On average you are off by ${mean}.`;
   },
-  form: (
-    state,
-    _,
-    set,
-  ) => html`<p class="qkv-note">${isChecked(state) ? t`Dashed: your guess. Solid: the answer.` : t`Drag each handle, or use the arrow keys.`}</p>
+  form: (state, _, set) => html`<p class="qkv-note">${hint(state)}</p>
     ${drawing(state, set)}`,
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
-/** Return the reader's heights: the guess or the draft, at first all 0.
+/** @param {State} state */
+const hint = (state) => {
+  if (isChecked(state)) return t`Dashed: your guess. Solid: the answer.`;
+  return areShares(state) ? t`Drag the handles. The bars always sum to 1.` : t`Drag the handles.`;
+};
+
+/** Check whether the bars are the shares of one whole, such as the weights of a softmax. Then they keep the sum 1.
+ * @param {State} state */
+const areShares = ({ answer, line, top, unit }) => !line && top === 1 && !unit && Math.abs(sum(answer) - 1) < ROUNDING;
+
+const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
+
+/** Return the reader's heights: the guess or the draft. At first all are in the middle, where a handle is seen and grabbed.
  * @param {State} state
  * @returns {number[]} */
-const heightsOf = (state) => (isChecked(state) ? state.guess : (state.draft ?? state.answer.map(() => 0)));
+const heightsOf = (state) => (isChecked(state) ? state.guess : (state.draft ?? state.answer.map(() => state.top / 2)));
+
+/** Return heights in which the column that was moved is as it is and, for shares, the others yield.
+ * @param {State} state
+ * @param {number[]} heights
+ * @param {number} moved */
+function yielding(state, heights, moved) {
+  if (!areShares(state) || heights.length < 2) return heights;
+  const others = sum(heights) - heights[moved];
+  const left = Math.max(0, 1 - heights[moved]);
+  const share = (/** @type {number} */ height) => (others ? (height / others) * left : left / (heights.length - 1));
+  return heights.map((height, i) => (i === moved ? height : share(height)));
+}
 
 /** Return by how much a guess is off, on average over the columns.
  * @param {State} state
@@ -53,7 +74,13 @@ function drawing(state, set) {
   const heights = heightsOf(state);
   const shown = isChecked(state) ? answer : [];
   const put = (/** @type {number} */ index, /** @type {number} */ value) =>
-    set({ draft: heightsOf(state).map((height, i) => (i === index ? value : height)) });
+    set({
+      draft: yielding(
+        state,
+        heightsOf(state).map((height, i) => (i === index ? value : height)),
+        index,
+      ),
+    });
   const draw = isChecked(state) ? nothing : dragged((grip) => set(drawnOn(state, grip)));
   // The column that was pressed gets the focus, so that arrow keys change it.
   const focus = (/** @type {MouseEvent & { currentTarget: HTMLElement }} */ { currentTarget, clientX }) => {
@@ -61,7 +88,7 @@ function drawing(state, set) {
     const column = Math.max(0, partAt((clientX - left) / width, labels.length));
     currentTarget.querySelectorAll("input")[column].focus({ preventScroll: true });
   };
-  return html`<div class="qkv-drawn" data-line=${line}>
+  return html`<div class="qkv-drawn" data-line=${line} data-new=${!isChecked(state) && !state.draft}>
     ${axis(state)}
     <div class="qkv-drawn-area qkv-drag" @pointerdown=${draw} @pointermove=${draw} @click=${focus}>
       ${grid(state)}
@@ -101,7 +128,7 @@ function drawnOn(state, { x, y, isPress }) {
   const home = column === last.home ? column : -1;
   const places = { ...passed, ...(home === column || !(column in passed) ? { [column]: y } : {}) };
   const heights = heightsOf(state).map((height, i) => (i in places ? stepAt(1 - places[i]) * (top / STEPS) : height));
-  return { draft: heights, stroke: { x, y, column, home, passed } };
+  return { draft: yielding(state, heights, column), stroke: { x, y, column, home, passed } };
 }
 
 /** Return the number of steps that is nearest to a share of the height. */
@@ -150,15 +177,17 @@ const curve = (heights, top, kind) => {
   </svg>`;
 };
 
-/** Return the numbers, each below its column of the drawing. The answer has its row before it is known.
+/** Return the numbers, each below its column of the drawing. The answer has its place before it is known.
  * @param {State} state
  * @param {number[]} heights */
-const table = (state, heights) => html`<table class="qkv-drawn-table">
-  <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
-  <tbody>
-    <tr><th scope="row">${t`you`}</th>${heights.map((value) => html`<td>${num(value, { digits: 2 })}</td>`)}</tr>
-    <tr><th scope="row">${t`answer`}</th>${state.answer.map(
-      (value) => html`<td>${isChecked(state) ? num(value, { digits: 2 }) : "?"}</td>`,
-    )}</tr>
-  </tbody>
-</table>`;
+const table = (state, heights) => {
+  const numbers = (/** @type {number[]} */ values, /** @type {boolean} */ isKnown) =>
+    values.map((value) => html`<td>${isKnown ? num(value, { digits: 2 }) : "?"}</td>`);
+  return html`<table class="qkv-drawn-table">
+    <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+    <tbody>
+      <tr><th scope="row">${t`you`}</th>${numbers(heights, isChecked(state) || state.draft !== null)}</tr>
+      <tr data-known=${isChecked(state)}><th scope="row">${t`answer`}</th>${numbers(state.answer, isChecked(state))}</tr>
+    </tbody>
+  </table>`;
+};

@@ -20,20 +20,20 @@ export default prediction("PredictMask", {
   form: (state, _, set) => {
     const draw = isChecked(state) ? nothing : dragged((grip) => paint(state, set, grip));
     return html`<table class="qkv-painted qkv-drag" @pointerdown=${draw} @pointermove=${draw}>
-      <thead><tr><td></td>${state.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+      <thead><tr><td><span class="qkv-painted-who">${t`query`} ↓</span> <span class="qkv-painted-what">${t`key`} →</span></td>${state.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
       <tbody>${state.rows.map(
         (name, row) =>
           html`<tr><th scope="row">${name}</th>${state.columns.map((_, column) => cell(state, set, row, column))}</tr>`,
       )}</tbody>
     </table>
-    <p class="qkv-note">${isChecked(state) ? legend() : t`Queries down, keys across. Press a cell: filled = may attend.`}</p>`;
+    <p class="qkv-note">${isChecked(state) ? differs() : t`Drag over cells:`} ${legend()}</p>`;
   },
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
-const legend = () => html`<span><i data-may="true"></i> ${t`may attend`}</span>
-  <span><i data-mine="true"></i> ${t`you painted it`}</span>
-  <span><i class="qkv-differs">!</i> ${t`differs`}</span>`;
+const legend = () =>
+  html`<span><i data-may="true"></i> ${t`seen`}</span> <span><i data-may="false"></i> ${t`hidden`}</span>`;
+const differs = () => html`<span><i class="qkv-differs">!</i> ${t`yours differs`}</span>`;
 
 /** Count the cells in which two masks differ.
  * @param {Mask} answer
@@ -55,7 +55,7 @@ const cell = (state, set, row, column) => {
   const mine = maskOf(state)[row][column];
   const may = isChecked(state) ? state.answer[row][column] : mine;
   const names = t`${state.rows[row]} may attend to ${state.columns[column]}`;
-  return html`<td data-cell="${row} ${column}" data-may=${may} data-mine=${isChecked(state) && mine} class=${may === mine ? "" : "qkv-differs"}>
+  return html`<td data-cell="${row} ${column}" data-may=${may} class=${may === mine ? "" : "qkv-differs"}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${live(mine)} aria-label=${names}
       @change=${(/** @type {Typed} */ { target }) => set({ draft: changed(maskOf(state), row, column, target.checked) })}>
     ${may === mine ? nothing : html`! <span class="qkv-unseen">${may ? t`The answer is yes.` : t`The answer is no.`}</span>`}

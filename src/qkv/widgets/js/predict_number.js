@@ -1,55 +1,118 @@
 import { dragged, html, nothing, num, t } from "./base.js";
 import { isChecked, prediction, rich } from "./predicting.js";
-import { linear, logarithmic, roundStep } from "./scales.js";
+import { linear, logarithmic, roundNumbers, roundStep } from "./scales.js";
 
 /** @import { SetState } from "./base.js" */
 /** @import { Typed } from "./controls.js" */
+/** @import { Grip } from "./dragging.js" */
 /** @import { Asking } from "./predicting.js" */
+/** @typedef {{ hold: number, from: number, isTap: boolean }} Hold how far from the handle's middle it is held, where the
+ *   drag began, and whether it has not moved yet */
 /** @typedef {Asking & { answer: number, near: number, unit: string, ends: number[], why: string, guess: number[],
- *   draft: number[] | null }} State */
+ *   draft: number[] | null, grip: Hold }} State */
+
+const FAR = 20; // from this factor between its ends, the line is logarithmic
+const STEPS = 200; // of a linear line, at most: a drag is rounded to steps
+const TICKS = 4; // about so many steps between the numbers on a linear line
+const SLACK = 4; // pixels: a press that moves less is a tap, which opens the number for typing
+const [SHORTEST, LONGEST] = [2, 8]; // digits for which the handle has room
 
 export default prediction("PredictNumber", {
+  own: { grip: { hold: 0, from: 0, isTap: false } },
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
   verdict: (/** @type {State} */ state) => t`${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
-  form: (state, mine, set) => html`<div class="qkv-guessed">
-    ${state.ends.length ? numberLine(state, mine, set) : nothing}
-    <label class="qkv-typed">
-      <span class="qkv-label">${t`your guess`}</span>
-      <span><input type="number" step="any" inputmode="decimal" .value=${mine ? String(mine[0]) : ""}
-        @input=${(/** @type {Typed} */ { target }) => set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null })}>
-      ${state.unit}</span>
-    </label>
-  </div>`,
+  form: (state, mine, set) =>
+    state.ends.length
+      ? numberLine(state, mine, set)
+      : html`<div class="qkv-typed">${field(mine, set)} ${state.unit}</div>`,
   explained: (state) =>
     html`${state.ends.length ? nothing : numberLine(state, state.guess)}<p class="qkv-why">${rich(state.why)}</p>`,
 });
 
-const FAR = 20; // from this factor between its ends, the line is logarithmic
-const STEPS = 200; // of a linear line, at most: a drag is rounded to steps
+/** Return the field for the guess, which is as wide as its number.
+ * @param {number[] | null} mine
+ * @param {SetState<State>} set */
+function field(mine, set) {
+  const text = mine ? String(mine[0]) : "";
+  const put = (/** @type {Typed} */ { target }) =>
+    set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null });
+  return html`<label style="--qkv-digits: ${Math.min(LONGEST, Math.max(SHORTEST, text.length))}">
+    <span class="qkv-unseen">${t`your guess`}</span>
+    <input type="number" step="any" inputmode="decimal" placeholder="?" .value=${text} @input=${put}>
+  </label>`;
+}
 
-/** Return the line on which the reader drags the guess, if it has ends. After the check, the answer and the numbers that
- * count as near it are on it. For the keyboard there is the field.
+/** Return the line with the guess, which is its handle: it is dragged, and a tap on it opens it for typing. After the
+ * check, the answer and the numbers that count as near it are on the line, too.
  * @param {State} state
  * @param {number[] | null} mine
- * @param {SetState<State>} [set] */
+ * @param {SetState<State>} [set] nothing for a line that only shows */
 function numberLine(state, mine, set) {
-  const { answer, near, unit, ends } = state;
+  const { unit } = state;
   const place = lineFor(state);
-  const share = (/** @type {number} */ value) => `${Math.round(1000 * Math.min(1, Math.max(0, place(value)))) / 10}%`;
-  const mark = (/** @type {string} */ kind, /** @type {string} */ at, /** @type {unknown} */ text) =>
-    html`<span class="qkv-line-mark ${kind}" style="--qkv-at: ${at}">${text}</span>`;
-  if (isChecked(state) && mine) {
-    return html`<div class="qkv-number-line" role="img" aria-label=${t`On a line: your guess ${num(mine[0])}, the answer ${withUnit(answer, unit)}.`}>
-      <i style="left: ${share(answer - near)}; right: calc(100% - ${share(answer + near)})"></i>
-      ${mark("qkv-line-guess", share(mine[0]), t`you ${html`<b>${num(mine[0])}</b>`}`)}
-      ${mark("qkv-line-answer", share(answer), t`answer ${html`<b>${num(answer)}</b>`}`)}
-    </div>`;
-  }
-  const drag = dragged(({ x }) => set?.({ draft: [valueAt(state, x)] }));
-  return html`<div class="qkv-number-line qkv-drag" aria-hidden="true" @pointerdown=${drag} @pointermove=${drag}>
-    ${mine ? mark("qkv-line-guess", share(mine[0]), html`<b>${num(mine[0])}</b>`) : mark("qkv-line-guess qkv-line-ready", "50%", "?")}
-    ${ends.map((end) => html`<small>${num(end, { digits: 1 })}</small>`)}
+  const at = (/** @type {number} */ value) => `--qkv-at: ${percent(place(value))}`;
+  const drag = dragged((grip) => set?.(dragTo(state, grip)));
+  const ticks = ticksOf(state);
+  const tickText = (/** @type {number} */ tick, /** @type {number} */ i) =>
+    withUnit(tick, i === ticks.length - 1 ? unit : "", { digits: 1 });
+  return html`<div class="qkv-number-line qkv-drag" @pointerdown=${drag} @pointermove=${drag} @click=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => typeAfterTap(event, state)}>
+    ${ticks.map((tick, i) => html`<small aria-hidden="true" style=${at(tick)}>${tickText(tick, i)}</small>`)}
+    ${isChecked(state) ? answerOn(state, place) : nothing}
+    <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set) : html`<b>${num(state.guess[0])}</b>`}</div>
   </div>`;
+}
+
+const percent = (/** @type {number} */ share) => `${Math.round(1000 * Math.min(1, Math.max(0, share))) / 10}%`;
+
+/** Return what the check adds to the line: the numbers near the answer, the way from the guess to it, and the answer.
+ * @param {State} state
+ * @param {import("./scales.js").Scale} place */
+function answerOn({ answer, near, unit, guess: [guess] }, place) {
+  const span = (/** @type {number} */ from, /** @type {number} */ to) =>
+    `left: ${percent(place(Math.min(from, to)))}; right: calc(100% - ${percent(place(Math.max(from, to)))})`;
+  return html`<i class="qkv-line-near" style=${span(answer - near, answer + near)}></i>
+    <i class="qkv-line-error" data-up=${answer > guess} style=${span(guess, answer)}></i>
+    <span class="qkv-line-answer" style="--qkv-at: ${percent(place(answer))}"><span>${t`answer ${html`<b>${withUnit(answer, unit)}</b>`}`}</span></span>`;
+}
+
+/** Return the change of the state for a press or a drag. A press beside the handle brings it there; one on the handle
+ * holds it as it is.
+ * @param {State} state
+ * @param {Grip} grip
+ * @returns {Partial<State>} */
+function dragTo(state, { x, event, isPress }) {
+  const from = event.clientX;
+  if (!isPress) {
+    const { hold, from, isTap } = state.grip;
+    if (isTap && Math.abs(event.clientX - from) < SLACK) return {};
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const share = Math.min(1, Math.max(0, (event.clientX - hold - left) / width));
+    return { grip: { hold, from, isTap: false }, draft: [valueAt(state, share)] };
+  }
+  const handle = /** @type {Element} */ (event.target).closest(".qkv-line-guess");
+  if (!handle) return { grip: { hold: 0, from, isTap: false }, draft: [valueAt(state, x)] };
+  event.preventDefault(); // a drag selects no digits
+  const { left, width } = handle.getBoundingClientRect();
+  return { grip: { hold: from - left - width / 2, from, isTap: true } };
+}
+
+/** Open the number for typing after a tap on the handle.
+ * @param {MouseEvent & { currentTarget: Element }} event
+ * @param {State} state */
+function typeAfterTap({ currentTarget }, { grip: { isTap } }) {
+  const field = isTap ? currentTarget.querySelector("input") : null;
+  field?.focus();
+  field?.select();
+}
+
+/** Return round numbers for the line before the check, and for a longer one after it.
+ * @param {State} state */
+function ticksOf({ ends, guess, answer }) {
+  const all = ends.length ? [...ends, ...guess] : [0, ...guess, answer];
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  if (!isWide(low, high)) return roundNumbers([low, high], TICKS);
+  const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
+  return Array.from({ length: last - first + 1 }, (_, i) => Number((10 ** (first + i)).toPrecision(1)));
 }
 
 /** Check whether a line between two numbers is logarithmic.
@@ -88,8 +151,9 @@ function valueAt({ ends: [low, high], answer }, share) {
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
 
 /** @param {number} value
- * @param {string} unit */
-const withUnit = (value, unit) => (unit ? `${num(value)} ${unit}` : num(value));
+ * @param {string} unit
+ * @param {{ digits?: number }} [options] */
+const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${unit}`}`;
 
 /** Return a sentence with the error of the guess: a factor if the guess is at least twice or at most half of the
  * answer, else a difference.

@@ -33,7 +33,7 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
     says: (/** @type {S} */ state) => (isChecked(state) ? verdict(state) : ""),
     // The button is the same element before and after the check, so that it keeps the focus.
     view: (state, set, id) => html`<div class="qkv-predict" @keydown=${checkOnEnter}>
-      <fieldset ?disabled=${isChecked(state)}>
+      <fieldset class="qkv-guess-form" ?disabled=${isChecked(state)}>
         <legend><span class="qkv-chip">${t`Predict`}</span> ${rich(state.question)}</legend>
         ${form(state, isChecked(state) ? state.guess : state.draft, set, id)}
       </fieldset>
@@ -41,7 +41,7 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
         ${sureness(state, set, id)}
         ${isChecked(state) ? again(state, set) : check(state, set, isRight)}
       </div>
-      ${isChecked(state) ? html`<div class="qkv-explained"><p><b>${verdict(state)}</b></p>${explained(state)}</div>` : nothing}
+      ${isChecked(state) ? result(verdict(state), isRight(state, state.guess), explained(state)) : nothing}
     </div>`,
   });
 
@@ -49,17 +49,30 @@ export const prediction = (name, { own, form, explained, isRight, verdict }) =>
  * @param {Asking} state */
 export const isChecked = ({ guess }) => guess.length > 0;
 
-/** Return the two buttons that ask how sure the reader is.
+/** Return the sentence about the guess, with a sign, and the explanation.
+ * @param {string} verdict
+ * @param {boolean} isRight
+ * @param {unknown} explained */
+const result = (verdict, isRight, explained) => html`<div class="qkv-explained">
+  <p class="qkv-judged">${tick(isRight)}<b>${verdict}</b></p>${explained}
+</div>`;
+
+/** Return the sign of a right or a wrong answer. For a screen reader, words stand beside it.
+ * @param {boolean} isRight */
+export const tick = (isRight) =>
+  html`<span class="qkv-tick" data-mark=${isRight} aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
+
+/** Return the two buttons that ask how sure the reader is, once there is a guess.
  * @param {Asking} state
  * @param {SetState<any>} set
  * @param {string} id */
 const sureness = (state, set, id) => {
   const isSure = isChecked(state) ? state.sure : state.isSure;
   const option = (/** @type {boolean} */ value, /** @type {string} */ label) => html`<label>
-    <input type="radio" name="${id}-sure" .checked=${isSure === value} @change=${() => set({ isSure: value })}>
+    <input class="qkv-over" type="radio" name="${id}-sure" .checked=${isSure === value} @change=${() => set({ isSure: value })}>
     <span>${label}</span>
   </label>`;
-  return html`<fieldset class="qkv-sure" ?disabled=${isChecked(state)}>
+  return html`<fieldset class="qkv-sure" ?disabled=${isChecked(state) || state.draft === null}>
     <legend>${t`How sure?`}</legend> ${option(false, t`guessing`)} ${option(true, t`sure`)}
   </fieldset>`;
 };

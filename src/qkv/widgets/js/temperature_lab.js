@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, nearestOf, nothing, num, remember, tables, toggle, widget, wordAt } from "./base.js";
+import { button, dragged, html, nearestOf, nothing, num, remember, t, tables, toggle, widget, wordAt } from "./base.js";
 import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { logarithmic } from "./scales.js";
 
@@ -8,25 +8,29 @@ const AXIS = 4; // The axis of the scores ends at this multiple of the largest: 
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
-const SEEN = 6; // drawn words that are shown
+const DOTS = 100; // so many dots are as long as the bar of a weight of 1
 
 const warmth = logarithmic([0.05, 10], [0, 1]);
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, handles: string[],
- *   first: number[] | null, grip: { from: number, at: number } | null, drawn: number[], drawnWith: number[] | null }} State */
+ *   first: number[] | null, grip: { from: number, at: number } | null, drawn: number[], fresh: number, drawnWith: number[] | null }} State */
 /** @typedef {ReturnType<typeof dragged>} Listener */
 
 export default widget("TemperatureLab", {
   // `first` has the scores before the first drag, `grip` the bar's value and the pointer when a drag began; `drawn` has
-  // the indices of the drawn tokens, and `drawnWith` the weights with which they were drawn.
-  own: { first: null, grip: null, drawn: [], drawnWith: null },
+  // the indices of the drawn tokens, of which the last `fresh` were drawn at once, and `drawnWith` the weights with which
+  // they were drawn.
+  own: { first: null, grip: null, drawn: [], fresh: 0, drawnWith: null },
   says: (/** @type {State} */ state) => {
     const { weights, spread } = measured(state);
     const top = weights.indexOf(Math.max(...weights));
     const last = drawnNow(state).at(-1);
-    const next = last === undefined ? "" : ` Drawn: ${state.tokens[last]}.`;
-    return `T ${num(state.temperature)}: ${state.tokens[top]} has weight ${share(weights[top])}, entropy ${num(spread)} nats.${next}`;
+    const next = last === undefined ? "" : t` Drawn: ${state.tokens[last]}.`;
+    return (
+      t`T ${num(state.temperature)}: ${state.tokens[top]} has weight ${share(weights[top])}, entropy ${num(spread)} nats.` +
+      next
+    );
   },
   view: (state, set) => {
     const has = (/** @type {string} */ handle) => state.handles.includes(handle);
@@ -52,13 +56,14 @@ const tempered = remember(
 const measured = (/** @type {Pick<State, "scores" | "d_k" | "temperature">} */ { scores, d_k, temperature }) =>
   tempered(scores, d_k, temperature);
 
-/** Return the sentence about the weights, and their entropy.
+/** Return the sentence about the weights, and beside scores their entropy too.
  * @param {State} state */
 function lead(state) {
   const { weights, spread } = measured(state);
   const [top, next] = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
+  const entropy = html`<small>${t`Entropy: ${num(spread, { places: 2 })} nats.`}</small>`;
   return html`<p class="qkv-lead">${leading(state.tokens, weights, spread, top, next)}
-    <small>Entropy: ${num(spread, { places: 2 })} nats.</small></p>`;
+    ${state.handles.includes("scores") ? entropy : nothing}</p>`;
 }
 
 /** @param {string[]} tokens
@@ -68,10 +73,10 @@ function lead(state) {
  * @param {number} next the word with the next one */
 function leading(tokens, weights, spread, top, next) {
   const name = (/** @type {number} */ i) => html`<b>${tokens[i]}</b>`;
-  if (weights[top] > 0.95) return html`${name(top)} has almost all of the weight.`;
-  if (spread > 0.98 * Math.log(weights.length)) return html`All ${weights.length} words have almost the same weight.`;
-  if (share(weights[top]) === share(weights[next])) return html`${name(top)} and ${name(next)} have the same weight.`;
-  return html`${name(top)} has the largest weight, and ${name(next)} the next.`;
+  if (weights[top] > 0.95) return t`${name(top)} has almost all of the weight.`;
+  if (spread > 0.98 * Math.log(weights.length)) return t`All ${weights.length} words have almost the same weight.`;
+  if (share(weights[top]) === share(weights[next])) return t`${name(top)} and ${name(next)} have the same weight.`;
+  return t`${name(top)} has the largest weight, and ${name(next)} the next.`;
 }
 
 /* ---- the words: a row for each, with bars that can be dragged */
@@ -83,8 +88,8 @@ function rows(state, set, hasScores) {
   const { stretched, weights } = measured(state);
   const reach = reachOf(state);
   const values = stepsUpTo(reach);
-  const often = countsOf(state);
-  return html`<div class="qkv-keys">${state.tokens.map((token, i) => {
+  const dots = dotsOf(state);
+  return html`<div class="qkv-keys">${hasScores ? heads() : nothing}${state.tokens.map((token, i) => {
     const score = state.scores[i];
     const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
     const putNearest = (/** @type {number} */ share) =>
@@ -95,11 +100,14 @@ function rows(state, set, hasScores) {
     return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
       ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
-      ${weightBar({ often: often?.[i], slider: hasScores ? nothing : slider, drag: pulled(state, set, weights[i], putWeight) })}
-      <b>${share(weights[i])}</b>
+      ${weightBar({ weight: weights[i], dots: dots[i], slider: hasScores ? nothing : slider, drag: pulled(state, set, weights[i], putWeight) })}
     </div>`;
   })}</div>`;
 }
+
+const heads = () => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
+  <span class="qkv-of-scores">${t`score`}</span><span>${t`weight`}</span>
+</div>`;
 
 const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 });
 
@@ -136,7 +144,8 @@ const stepsUpTo = remember((/** @type {number} */ reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a bar from 0, in the middle, to a handle. A handle beyond the axis stands at its end.
+/** Return a score as a stem from 0, in the middle, to a handle, from which a thin line leads to the weight. A handle beyond
+ * the axis stands at its end.
  * @param {{ shown: number, place: number, slider: unknown, drag: Listener }} parts */
 const scoreBar = ({ shown, place, slider, drag }) => html`<div
     class="qkv-score qkv-drag ${shown < 0 ? "qkv-below-zero" : ""}"
@@ -147,17 +156,20 @@ const scoreBar = ({ shown, place, slider, drag }) => html`<div
 /** Return the slider of a score for the keyboard, which lies invisible over a bar.
  * @param {{ token: string, score: number, shown: number, values: number[], put: (score: number) => void }} parts */
 const scoreSlider = ({ token, score, shown, values, put }) => html`<input class="qkv-over" type="range"
-    aria-label="score of ${token}" min="0" max=${values.length - 1} aria-valuetext=${written(shown)}
+    aria-label=${t`score of ${token}`} min="0" max=${values.length - 1} aria-valuetext=${written(shown)}
     .value=${live(String(values.indexOf(nearestOf(values, score))))}
     @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(values[target.valueAsNumber])}>`;
 
-const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 });
+/** Return a score as short as it has room for: 1.9, −310, 8000. */
+const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 }).replace(",", "");
 
-/** Return a weight as a bar that can be dragged. A dotted line marks how often its token was drawn.
- * @param {{ often: number | undefined, slider: unknown, drag: Listener }} parts */
-const weightBar = ({ often, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
+/** Return a weight as a bar with a handle at its end, its number behind the handle, and a row of dots: a dot for each time
+ * that its token was drawn.
+ * @param {{ weight: number, dots: number[], slider: unknown, drag: Listener }} parts */
+const weightBar = ({ weight, dots, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
     @pointerdown=${drag} @pointermove=${drag}>
-  <i></i>${often === undefined ? nothing : html`<u style="--qkv-often: ${often}"></u>`}${slider}
+  <i></i><b>${num(weight, { places: 2 })}</b>
+  ${dots.map((turn, k) => html`<u style="--qkv-k: ${k / DOTS}; --qkv-turn: ${turn}"></u>`)}${slider}
 </div>`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999.
@@ -169,22 +181,22 @@ function scoreFor(state, index, weight) {
   return Number(score.toPrecision(3));
 }
 
-/** Return a line that says what can be dragged, or that a score is at the end of its range.
+/** Return a line that says what can be dragged or, after that, that a score is at the end of its range; and a button
+ * that undoes it.
  * @param {State} parts
  * @param {SetState<State>} set */
 function hint({ scores, first, d_k, handles }, set) {
   const reach = reachOf({ scores, first });
   const changed = scores.filter((score, i) => first && score !== first[i]);
-  const bars = handles.includes("scores") ? "a score or a weight" : "a word’s bar";
   const ended = changed.some((score) => Math.abs(score) === reach);
-  const marked = handles.includes("draws") ? html` <u></u> is the share of the draws.` : nothing;
   return html`<div class="qkv-hint">
-    <p class="qkv-note">${
-      ended ? `Scores end at ±${num(reach)}${d_k > 1 ? ` × ${rootOf(d_k)}` : ""}.` : html`Drag T, or ${bars}.${marked}`
-    }</p>
-    ${button({ label: "reset scores", disabled: !changed.length, onClick: () => first && set({ scores: first }) })}
+    <p class="qkv-note">${ended ? endOf(reach, d_k) : handles.includes("scores") ? t`Drag T, a score or a weight.` : t`Drag T, or a word’s bar.`}</p>
+    ${changed.length ? button({ label: t`reset scores`, onClick: () => first && set({ scores: first }) }) : nothing}
   </div>`;
 }
+
+const endOf = (/** @type {number} */ reach, /** @type {number} */ d_k) =>
+  d_k > 1 ? t`Scores end at ±${num(reach)} × ${rootOf(d_k)}.` : t`Scores end at ±${num(reach)}.`;
 
 /* ---- sampling: a language model draws its next word from weights like these */
 
@@ -200,23 +212,35 @@ function countsOf(state) {
   return state.tokens.map((_, i) => drawn.filter((index) => index === i).length / drawn.length);
 }
 
+/** Return for each token its dots: for each, how many of those drawn at once fall before it. Up to 100 draws, each has a
+ * dot; of more, each dot is one in a hundred.
+ * @param {State} state
+ * @returns {number[][]} */
+function dotsOf(state) {
+  const drawn = drawnNow(state);
+  const before = (/** @type {number} */ turn) => Math.max(0, turn - drawn.length + state.fresh);
+  const turns = state.tokens.map((_, i) => [...drawn.keys()].filter((turn) => drawn[turn] === i).map(before));
+  if (drawn.length <= DOTS) return turns;
+  return turns.map((all) => all.slice(0, Math.round((DOTS * all.length) / drawn.length)).map(() => 0));
+}
+
 /** @param {State} state
  * @param {SetState<State>} set */
 function sampling(state, set) {
   const { weights } = measured(state);
   const draw = (/** @type {number} */ count) => () => {
     const fresh = Array.from({ length: count }, () => picked(weights, Math.random()));
-    set({ drawn: [...drawnNow(state), ...fresh], drawnWith: weights });
+    set({ drawn: [...drawnNow(state), ...fresh], fresh: count, drawnWith: weights });
   };
   const drawn = drawnNow(state);
-  const seen = drawn.slice(-SEEN).map((index) => state.tokens[index]);
+  const last = drawn.at(-1);
   return html`<div class="qkv-sampling">
-    ${button({ label: "draw a word", onClick: draw(1) })}
-    ${button({ label: html`<span class="qkv-unseen">draw </span>100 words`, onClick: draw(100) })}
+    ${button({ label: t`draw a word`, onClick: draw(1) })}
+    ${button({ label: t`draw 100`, onClick: draw(DOTS) })}
     <p class="qkv-sampled qkv-note">${
-      drawn.length
-        ? html`${num(drawn.length)} drawn, the last: ${seen.reverse().map((token, i) => (i ? ` · ${token}` : html`<b>${token}</b>`))}`
-        : "Language models draw words like this."
+      last === undefined
+        ? t`Language models draw words like this.`
+        : t`${num(drawn.length)} drawn, the last: ${html`<b>${state.tokens[last]}</b>`}`
     }</p>
   </div>`;
 }
@@ -229,17 +253,17 @@ function thermometer(state, set) {
   const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
   const text = String(Number(state.temperature.toPrecision(2))); // the ring is no wider
   const grab = dragged(({ y }) =>
-    set({ temperature: nearestOf(TEMPERATURES, 1 - y, (t, at) => Math.abs(warmth(t) - at)) }),
+    set({ temperature: nearestOf(TEMPERATURES, 1 - y, (each, at) => Math.abs(warmth(each) - at)) }),
   );
   return html`<div class="qkv-thermometer">
-    <span aria-hidden="true">hot</span>
+    <span aria-hidden="true">${t`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
       <i></i><b aria-hidden="true"><var>T</var>${text}</b>
-      <input class="qkv-over" type="range" aria-label="temperature T" aria-orientation="vertical" min="0"
+      <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation="vertical" min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>
     </div>
-    <span aria-hidden="true">cold</span>
+    <span aria-hidden="true">${t`cold`}</span>
   </div>`;
 }
 
@@ -249,7 +273,7 @@ function thermometer(state, set) {
 function widthToggle({ d_k }, set) {
   const width = d_k > 1 ? d_k : WIDE;
   return toggle({
-    label: `width ${width}, unscaled: scores × ${rootOf(width)}`,
+    label: t`width ${width}, unscaled: scores × ${rootOf(width)}`,
     checked: d_k > 1,
     onChange: (isWide) => set({ d_k: isWide ? WIDE : 1 }),
   });
@@ -261,24 +285,24 @@ function numbers(state) {
   const often = countsOf(state);
   return [
     {
-      caption: "Scores, their weights at this temperature, and how often each token was drawn",
-      head: ["token", "score", html`score × √${DK}`, "weight", "drawn"],
+      caption: t`Scores, their weights at this temperature, and how often each token was drawn`,
+      head: [t`token`, t`score`, t`score × √${DK}`, t`weight`, t`drawn`],
       rows: state.tokens.map((token, i) => [
         token,
         num(state.scores[i]),
         num(stretched[i]),
         num(weights[i]),
-        often ? share(often[i]) : "not yet",
+        often ? share(often[i]) : t`not yet`,
       ]),
     },
     {
-      caption: "The whole row of weights at this temperature",
-      head: ["metric", "value"],
+      caption: t`The whole row of weights at this temperature`,
+      head: [t`metric`, t`value`],
       rows: [
-        ["largest weight", share(Math.max(...weights))],
-        ["entropy", `${num(spread, { places: 2 })} nats, at most ${num(Math.log(weights.length), { places: 2 })}`],
-        ["as even as equal weights on", `${num(Math.exp(spread), { places: 1 })} tokens`],
-        ["gradient norm of the softmax", num(slope, { places: 3 })],
+        [t`largest weight`, share(Math.max(...weights))],
+        [t`entropy`, t`${num(spread, { places: 2 })} nats, at most ${num(Math.log(weights.length), { places: 2 })}`],
+        [t`as even as equal weights on`, t`${num(Math.exp(spread), { places: 1 })} tokens`],
+        [t`gradient norm of the softmax`, num(slope, { places: 3 })],
       ],
     },
   ];

@@ -606,7 +606,7 @@ const CHOICES = {
     options: named([0.1, 0.3, 1, 3, 10], (factor) => (factor < 1 ? `÷ ${Math.round(1 / factor)}` : `× ${factor}`)),
   }),
   sentences: () => ({ label: t`sentences`, options: named([50, 200, 1000, 5000, 20000], (count) => num(count)) }),
-  sees: () => ({ label: "tagger", options: named(["alone", "window", "attention", "attention, positions"], seesOf) }),
+  sees: () => ({ label: t`tagger`, options: named(["alone", "window", "attention", "attention, positions"], seesOf) }),
   language: () => ({
     label: t`language`,
     options: [
