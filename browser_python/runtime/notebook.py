@@ -27,7 +27,7 @@ from qkv.checking import Report, examine
 from qkv.checking.card import Card
 from qkv.questions import find
 from qkv.questions.engine.question import Question
-from qkv.words import ENGLISH, language, sentences, speak, t
+from qkv.words import ENGLISH, language, sentences, speak, t, translated
 
 absent.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
@@ -178,7 +178,9 @@ def check_answer(
         message = why_not_checked(name, problem)
         if missing := missing_part(problem, names):
             return not_judged(question, missing)
-        card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
+        card = Card(
+            question.id, translated(question.title), "error", 0.0, float(question.points), message, printed=problem
+        )
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
     def meanwhile(so_far: Callable[[], Report]) -> None:
@@ -220,7 +222,7 @@ def not_judged(question: Question, missing: str) -> dict[str, Any]:
         "right. The page keeps your answer: download the notebook, and check it in JupyterLab or Colab.",
         missing=missing,
     )
-    card = NotJudged(question.id, question.title, "not attempted", 0.0, float(question.points), message)
+    card = NotJudged(question.id, translated(question.title), "not attempted", 0.0, float(question.points), message)
     return {"status": card.status, "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
 

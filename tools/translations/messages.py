@@ -22,6 +22,7 @@ PAGE = ROOT / "browser_python"  # the page's Python
 PLACE = {"t": 0, "mark": 0, "case": 0, "Case": 1}  # of the text among the arguments of these calls
 SHOWN_KEYS = ("title", "about")  # of the text file of a question
 SYMBOLS = re.compile(r"[\w.]+\d|\w+ = [\w.]+")  # names of cases that are no words: "float64", "n_k = 1"
+SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
 IN_TEMPLATE = re.compile(r"\bt\(\"([^\"]+)\"")
 
 
@@ -47,7 +48,8 @@ def below(folder: Path, pattern: str) -> Iterator[Unit]:
     for path in sorted(folder.glob(pattern)):
         if path.suffix in READ:
             text = path.read_text(encoding="utf-8")
-            yield from (Unit("", f"{path.stem}: {kind}", found) for kind, found in READ[path.suffix](text))
+            read = of_engine if path.parent.name == "engine" else READ[path.suffix]
+            yield from (Unit("", f"{path.stem}: {kind}", found) for kind, found in read(text))
 
 
 def of_python(source: str) -> Iterator[tuple[str, str]]:
@@ -60,6 +62,15 @@ def of_python(source: str) -> Iterator[tuple[str, str]]:
             text = argument.value if isinstance(argument, ast.Constant) else None
             if isinstance(text, str) and not SYMBOLS.fullmatch(text):
                 yield name.lower(), text
+
+
+def of_engine(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a module of the engine, and the names of the ideas that it infers, which cards show."""
+    yield from of_python(source)
+    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    yield from (
+        ("name of an idea", in_words(slug)) for slug in strings if isinstance(slug, str) and SLUG.fullmatch(slug)
+    )
 
 
 def of_question(source: str) -> Iterator[tuple[str, str]]:
