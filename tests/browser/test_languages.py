@@ -106,15 +106,20 @@ NOTO = {
 }
 
 
+LOADED = "() => [...document.fonts].some(({ family, status }) => /Noto Sans/.test(family) && status === 'loaded')"
+
+
 def with_chinese_font(page: Page, code: str) -> None:
     """Let the page show Chinese in Noto Sans, for systems that have no Chinese font."""
     style = (NOTO[code] / "index.css").read_text(encoding="utf-8")
-    style = re.sub(r"font-family: '[^']*'", 'font-family: "QKV Sans"', style).replace("./files/", "/noto/")
+    style = style.replace(" Variable'", "'").replace(
+        "./files/", "/noto/"
+    )  # by the name that the page's style has for it
     page.route(
         "**/noto/*", lambda route: route.fulfill(path=NOTO[code] / "files" / route.request.url.rpartition("/")[2])
     )
     page.add_style_tag(content=style)
-    page.evaluate("document.fonts.ready")
+    page.wait_for_function(LOADED)
 
 
 ON_A_PHONE = gate_has(
