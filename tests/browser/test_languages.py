@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import A_FEW, ROOT, SITE, gate_has, lay_out
 from tests.browser.test_site import PHONE, start_widgets, uncover
@@ -78,7 +78,7 @@ def test_a_page_is_hardly_larger_than_in_english(code: str) -> None:
 
 @pytest.mark.parametrize("code", BUILT)
 def test_the_notes_at_words_are_those_of_the_glossary(code: str) -> None:
-    """The anchors are the English ones; a note begins with the term's name in the language."""
+    """The anchors are the English ones; a note has the term's name in the language, then the English one."""
 
     def notes(folder: Path) -> dict[str, tuple[str, str]]:
         text = (folder / "terms.js").read_text(encoding="utf-8")
@@ -86,16 +86,10 @@ def test_the_notes_at_words_are_those_of_the_glossary(code: str) -> None:
 
     english, said = notes(SITE), notes(SITE / LANGUAGES[code].folder)
     assert said.keys() == english.keys()
-    for term, sentence in said.values():
-        names = terms.glossary().get(term, (term, term))  # FlashAttention has no other name
-        assert sentence.startswith(f"{names[TRANSLATED.index(code)]}：")
-
-
-@pytest.mark.parametrize("code", BUILT)
-def test_a_term_is_explained_in_the_language(visit: Callable[..., Page], code: str) -> None:
-    page = visit(f"{LANGUAGES[code].folder}/chapters/03_scaling.html", viewport={"width": 1440, "height": 900})
-    page.locator("article a[href*='glossary.html#term-softmax']").first.hover()
-    expect(page.locator(".qkv-term")).to_contain_text(terms.glossary()["softmax"][TRANSLATED.index(code)])
+    for anchor, (name, _) in said.items():
+        term = english[anchor][0]
+        names = terms.glossary().get(term)  # None: FlashAttention has no other name
+        assert name == (f"{names[TRANSLATED.index(code)]}（{term}）" if names else term)
 
 
 # ── on a phone ────────────────────────────────────────────────────────────────────────────────────
@@ -216,3 +210,16 @@ def test_the_search_finds_in_both_scripts(site: str, browser: Browser, code: str
         page.goto(f"{site}/{LANGUAGES[code].folder}/search.html?q={words}")
         page.wait_for_selector("#search-results li")
     page.close()
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_term_is_explained_in_the_language_of_its_page(site: str, browser: Browser, code: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/{LANGUAGES[code].folder}/chapters/03_scaling.html")
+    page.locator("article a[href*='glossary.html#term-softmax']").first.hover()
+    note = page.locator(".qkv-term")
+    note.wait_for()
+    text = note.inner_text()
+    page.close()
+    assert len(re.findall(r"[\u4e00-\u9fff]", text)) > 20, text
+    assert re.findall(r"[a-z]{3,}", text.replace("softmax", "")) == [], text

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tools.course import ROOT, TRANSLATED
-from tools.translations import code, markdown, sources
+from tools.site import ROOT
+from tools.translations import code, markdown, sources, terms
 from tools.translations.__main__ import translated
 from tools.translations.sources import Unit
-from tools.translations.terms import GLOSSARY, glossary
-from tools.translations.weaving import translate_page
 
 
 @pytest.mark.parametrize("path", translated(), ids=lambda path: path.stem)
@@ -59,6 +57,21 @@ def test_what_is_a_unit_of_markdown() -> None:
     ]
 
 
+GLOSSARY = (
+    "```{glossary}\nkey\n  What it is,\n  in words. More.\n  In Chinese: 鍵 or 键.\n\n"
+    "head\n  One.\n  In Chinese: 頭.\n```"
+)
+
+
+def test_of_a_glossary_the_definitions_are_units_and_its_terms_stay() -> None:
+    parts = markdown.parts(GLOSSARY)
+    units = [(part.kind, part.text) for part in parts if part.kind]
+    assert units == [("definition", "What it is, in words. More."), ("definition", "One.")]
+    assert "".join(part.text for part in parts) == GLOSSARY.replace("is,\n  in", "is, in")
+    assert terms.with_own_names(GLOSSARY, 1).count("中文：键。") == 1
+    assert terms.with_own_names(GLOSSARY, 1).count("中文：頭。") == 1
+
+
 def test_what_is_a_unit_of_code() -> None:
     source = (
         'x = "data"  # the note\n'
@@ -97,23 +110,3 @@ def test_a_hidden_cell_stays() -> None:
     cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["remove-cell"]}, "source": ['print("a word")']}
     assert list(sources.cell_units(cell)) == []
     assert list(sources.cell_units({**cell, "metadata": {}})) == [Unit("a", "print", "a word")]
-
-
-def test_what_is_a_unit_of_a_glossary() -> None:
-    """A term stays: links name it. Its definition is a text, on however many lines it stands."""
-    text = "```{glossary}\nkey\n  What a token\n  can be found by.\n\nvalue\n  What it says.\n```\n\nThe end."
-    found = [(part.kind, part.text) for part in markdown.parts(text) if part.kind]
-    assert found == [
-        ("definition", "What a token can be found by."),
-        ("definition", "What it says."),
-        ("paragraph", "The end."),
-    ]
-    woven = sources.woven_markdown("", text, lambda unit: unit.text.upper())
-    assert woven == "```{glossary}\nkey\n  WHAT A TOKEN CAN BE FOUND BY.\n\nvalue\n  WHAT IT SAYS.\n```\n\nTHE END."
-
-
-@pytest.mark.parametrize("language", TRANSLATED)
-def test_the_glossary_names_each_term_in_chinese(language: str) -> None:
-    woven = sources.woven_file(GLOSSARY, translate_page(GLOSSARY, language))
-    for term, names in glossary().items():
-        assert f"\n{term}\n  {names[TRANSLATED.index(language)]}：" in woven

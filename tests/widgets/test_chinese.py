@@ -10,19 +10,35 @@ from playwright.sync_api import Page
 
 from .conftest import frame
 from .node import ROOT
-from .test_access import LOOKS, draw, made
+from .test_access import LOOKS, draw, made, state
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
 
 WORDS = json.loads((ROOT / "src" / "qkv" / "widgets" / "dictionaries" / "zh_TW.json").read_text(encoding="utf-8"))
-TEXT = "the cat chased the mouse because it was hungry"
 # The widgets that are whole in Chinese, and the English that they show there: tokens, code, names and units.
 SENTENCE = "the cat chased the mouse because it was hungry"
+QUESTION = "How large is it About That is one product"
+ANIMAL = "the animal did not cross the street because it was too tired wide I saw a saw"
+EVENING = (
+    "one evening the cat chased the mouse through the house over the table under the bed round the chair "
+    "and past the old clock on the kitchen wall because it was hungry"
+)
 DONE: dict[str, str] = {
-    "CacheStepper": f"{TEXT} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
+    "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
+    "HeadAtlas": "the cat saw it",
+    "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
+    "PatternLab": f"{EVENING} cat",
+    "HeadSplitter": "the cat was hungry saw he at as ungry aw",
+    "Predict": QUESTION,
+    "PredictBars": f"{QUESTION} cat mat Why",
+    "PredictMask": f"{QUESTION} saw Why",
+    "PredictNumber": f"{QUESTION} Why",
+    "RealModel": f"{ANIMAL} CLS SEP MB",
+    "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
+    "SequenceExplorer": f"{SENTENCE} saw ms",
     "TemperatureLab": f"{SENTENCE} dk softmax",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
@@ -38,7 +54,10 @@ SHOWN = """() => {
   root.querySelectorAll("details").forEach((each) => { each.open = true; });
   const said = ["aria-label", "aria-valuetext", "title", "placeholder"];
   const ofParts = [...root.querySelectorAll("*")].flatMap((each) => said.map((name) => each.getAttribute(name) ?? ""));
-  return [root.textContent, ...ofParts].join("\\n");
+  const texts = [];
+  const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) texts.push(walk.currentNode.data);
+  return [...texts, ...ofParts].join("\\n");
 }"""
 
 
@@ -49,17 +68,27 @@ def english(page: Page, allowed: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Za-z]{2,}", page.evaluate(SHOWN))} - set(allowed.lower().split())
 
 
-def words_of(name: str) -> dict[str, str]:
-    """The Chinese texts of a widget."""
-    return WORDS[type(made(name)).__module__.rpartition(".")[2]]
+def draw_in_chinese(page: Page, name: str, values: dict[str, Any]) -> None:
+    """Draw a widget in Chinese in place of the one that the page has."""
+    widget = made(name, **values)
+    stem = type(widget).__module__.rpartition(".")[2]
+    page.evaluate(
+        """async ([source, state]) => {
+          shown[0].close();
+          shown[0].el.remove();
+          const code = new Blob([source], { type: "text/javascript" });
+          const { default: widget } = await import(URL.createObjectURL(code));
+          document.querySelector("main").append(show(widget, state).el);
+        }""",
+        [str(widget._esm), {**state(widget), "_words": WORDS[stem]}],
+    )
 
 
 @pytest.mark.parametrize("look", [*(look for look in LOOKS if look[0] in DONE), *OTHER_LOOKS], ids=str)
 def test_a_widget_in_chinese_shows_no_english_word(open_page: OpenPage, look: tuple[str, dict[str, Any]]):
     name, values = look
     page = open_page(width=390, reduced_motion="reduce")
-    draw(page, [(name, values)])
-    assert english(page, DONE[name]) != set(), "the widget shows English words before it has the Chinese ones"
-    page.evaluate("(words) => shown[0].model.set('_words', words)", words_of(name))
-    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    draw(page, [look])
+    assert english(page, DONE[name]) != set(), "the English widget has English words"
+    draw_in_chinese(page, name, values)
     assert english(page, DONE[name]) == set()

@@ -80,6 +80,14 @@ def test_a_small_map_has_the_largest_weight_of_each_pixel():
 # ---- in a browser
 
 
+def arcs(widget: Locator) -> dict[int, float]:
+    """The lines of the list that have an arc, with its weight."""
+    weights = widget.locator(".qkv-atlas-list path").evaluate_all(
+        "(all) => all.map((each) => Number(each.style.getPropertyValue('--qkv-p')))"
+    )
+    return {line: weight for line, weight in enumerate(weights) if weight}
+
+
 @pytest.mark.browser
 def test_a_head_is_chosen_by_its_map_and_a_token_by_a_press(open_page: OpenPage):
     page = open_page(width=1000)
@@ -87,11 +95,11 @@ def test_a_head_is_chosen_by_its_map_and_a_token_by_a_press(open_page: OpenPage)
     finding = widget.locator(".qkv-atlas-finding")
     widget.get_by_role("radio", name="head 2.3").check()
     expect(finding).to_have_text("In head 2.3, dog looks most at the (token 4, 1.00).")
-    widget.locator(".qkv-atlas-words span").nth(2).click()
+    widget.locator(".qkv-atlas-words div").nth(2).click()
     expect(finding).to_have_text("In head 2.3, chased looks most at cat (1.00).")
     widget.get_by_role("slider", name="token that looks").press("ArrowLeft")
     expect(finding).to_have_text("In head 2.3, cat looks most at the (token 1, 1.00).")
-    expect(widget.locator(".qkv-atlas-arcs path")).to_have_count(1)
+    assert arcs(widget) == {0: 1}
     widget.get_by_role("radio", name="head 1.1").check()
     row = weights()[0, 0, 1]
     best = int(row.argmax())
@@ -133,17 +141,27 @@ LABELS = """(side) => {
 }"""
 
 
+def of_words(n: int, **others: Any) -> dict[str, Any]:
+    """A head on n different words, each of which looks at the three before it."""
+    weights = sum(np.eye(n, k=-k) * (0.5**k) for k in (1, 2, 3))
+    packed = (weights * 65535).round().astype("<u2").tobytes()
+    scores = [[[0.0]] * len(SCORES)]
+    return {
+        "words": [[f"word{i}" for i in range(n)]],
+        "shapes": [[1, 1, n, n]],
+        "packed": packed,
+        "scores": scores,
+    } | others
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("n", [5, 32, 33, 200])
+@pytest.mark.parametrize("n", [5, 16, 17, 200])
 def test_tokens_are_at_both_sides_of_a_matrix(open_page: OpenPage, n: int, width: int):
-    tokens = [f"word{i}" for i in range(n)]
-    packed = np.tril(np.full((n, n), 1000, dtype="<u2")).tobytes()
-    scores = [[[0.0]] * len(SCORES)]
     page = open_page(width=width)
-    widget = show(page, words=[tokens], shapes=[[1, 1, n, n]], packed=packed, scores=scores, matrix=True)
-    every = -(-n // 32)
-    expected = [tokens[i] if every == 1 else f"{i + 1} {tokens[i]}" for i in range(0, n, every)]
+    widget = show(page, **of_words(n, matrix=True))
+    every = -(-n // 16)
+    expected = [f"word{i}" if every == 1 else f"{i + 1} word{i}" for i in range(0, n - every + 1, every)]
     for side in ("down", "across"):
         found = widget.locator(f".qkv-atlas-{side}").evaluate(LABELS)
         assert found["texts"] == expected
@@ -152,33 +170,66 @@ def test_tokens_are_at_both_sides_of_a_matrix(open_page: OpenPage, n: int, width
         cell = found["length"] / n
         for at, i in zip(found["places"], (0, (len(expected) - 1) * every), strict=True):
             assert 0 <= at / cell - i <= every, f"the label of token {i + 1} is beside another"
-    box = widget.locator(".qkv-atlas-box")
-    box.evaluate("e => e.scrollTo(e.scrollWidth, e.scrollHeight)")
-    frame(page)
-    seen = [widget.locator(f".qkv-atlas-{side}").bounding_box() for side in ("down", "across")]
-    corner = box.bounding_box()
-    assert corner
-    assert abs(seen[0]["x"] - corner["x"]) <= 1, "the labels stay when the matrix is scrolled"  # type: ignore[index]
-    assert abs(seen[1]["y"] - corner["y"]) <= 1  # type: ignore[index]
+
+
+# The parts of a widget that scroll within the page, or that hide what is too large for them.
+INNER = """(root) => [...root.querySelectorAll(":scope > div *")].filter((e) =>
+  !e.closest(".qkv-unseen, .qkv-tables") && e.checkVisibility() && /auto|scroll/.test(getComputedStyle(e).overflowY)
+).map((e) => e.className)"""
 
 
 @pytest.mark.browser
-def test_a_row_of_a_matrix_that_looks_is_in_sight(open_page: OpenPage):
-    n = 60
-    packed = np.tril(np.full((n, n), 1000, dtype="<u2")).tobytes()
-    page = open_page(width=1000)
-    tokens = [f"word{i}" for i in range(n)]
-    widget = show(page, words=[tokens], shapes=[[1, 1, n, n]], packed=packed, scores=[[[0.0]] * len(SCORES)])
-    widget.get_by_role("switch", name="all weights").check()
-    frame(page)
-    box = widget.locator(".qkv-atlas-box")
-    assert box.evaluate("e => e.scrollTop") == 0, "a matrix opens at its first row"
-    widget.get_by_role("slider", name="token that looks").press("ArrowLeft")
-    frame(page)
-    row, outer = widget.locator(".qkv-looked-at").bounding_box(), box.bounding_box()
-    assert row
-    assert outer
-    assert outer["y"] < row["y"] < row["y"] + row["height"] <= outer["y"] + outer["height"] + 1
+@pytest.mark.parametrize("matrix", [False, True])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_nothing_scrolls_within_the_page(open_page: OpenPage, width: int, matrix: bool):
+    widget = show(open_page(width=width), **of_words(200, matrix=matrix, token=150))
+    assert widget.evaluate(INNER) == []
+
+
+@pytest.mark.browser
+def test_of_a_long_text_the_list_has_what_is_looked_at_most(open_page: OpenPage):
+    widget = show(open_page(width=390), **of_words(60, token=40))
+    lines = widget.locator(".qkv-atlas-words div")  # the others are the nearest ones
+    expect(lines).to_have_count(16)
+    texts = [" ".join(text.split()) for text in lines.all_inner_texts()]
+    assert {"38 word37 0.13", "39 word38 0.25", "40 word39 0.50"} < set(texts)
+    assert any(text.startswith("41 word40") for text in texts), "the token that looks is in the list"
+    expect(widget.locator(".qkv-atlas-asks")).to_contain_text("41")
+    expect(widget.locator(".qkv-atlas-gap")).to_have_count(0)
+    lines.filter(has_text="word37").click()
+    expect(widget.locator(".qkv-atlas-finding")).to_contain_text("word37 looks most at word36 (0.50)")
+    expect(widget.get_by_role("slider", name="token that looks")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_a_line_marks_where_tokens_are_left_out_of_the_list(open_page: OpenPage):
+    n = 40
+    weights = np.eye(n)
+    weights[-1, [0, 10, -1]] = 0.25, 0.5, 0.25
+    packed = (weights * 65535).round().astype("<u2").tobytes()
+    widget = show(open_page(width=390), **of_words(n, packed=packed))
+    lines = [" ".join(text.split()) for text in widget.locator(".qkv-atlas-gap").all_inner_texts()]
+    assert [line.split()[1] for line in lines] == ["word10", "word26"]
+
+
+@pytest.mark.browser
+def test_on_a_phone_a_layer_is_chosen_and_then_one_of_its_heads(open_page: OpenPage):
+    layers, heads = 3, 6
+    packed = np.tile((np.eye(N, k=-1) * 65535).astype("<u2"), (layers * heads, 1)).tobytes()
+    scores = [[[i / 18 for i in range(18)] for _ in SCORES]]
+    page = open_page(width=390)
+    widget = show(page, shapes=[[layers, heads, N, N]], packed=packed, scores=scores)
+    shown = widget.locator(".qkv-atlas-one:visible small")
+    assert shown.all_inner_texts() == [f"1.{i + 1}" for i in range(6)]
+    widget.get_by_role("radio", name="layer 3").check()
+    expect(shown).to_have_text([f"3.{i + 1}" for i in range(6)])
+    widget.get_by_role("radio", name="head 3.4").check()
+    assert page.evaluate("['layer', 'head'].map((name) => shown[0].model.get(name))") == [2, 3]
+    page.evaluate("shown[0].model.set('order', 'first')")
+    expect(shown).to_have_count(12)
+    assert shown.all_inner_texts()[:2] == ["3.6", "3.5"]
+    page.set_viewport_size({"width": 1000, "height": 800})
+    expect(shown).to_have_count(18)
 
 
 @pytest.mark.browser
@@ -195,6 +246,7 @@ def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
     }"""
     canvases = [widget.locator(".qkv-atlas-cells canvas"), widget.locator(".qkv-atlas-map canvas").nth(1)]
     pale = [np.array(canvas.evaluate(shades)).reshape(N, N) for canvas in canvases]
+    widget.get_by_text("Order, scores and contrast").click()
     finding, numbers = (widget.locator(each) for each in (".qkv-atlas-finding", "table"))
     before = [finding.inner_text(), *numbers.all_inner_texts()]
     widget.get_by_role("switch", name="more contrast: colours show each row divided by its largest weight").check()
@@ -208,10 +260,7 @@ def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
     assert [finding.inner_text(), *numbers.all_inner_texts()] == before
     widget.get_by_role("switch", name="all weights").uncheck()
     frame(page)
-    opacities = widget.locator(".qkv-atlas-arcs path").evaluate_all(
-        "all => all.map(e => e.getAttribute('stroke-opacity'))"
-    )
-    assert opacities == ["0.5", "1", "0.5", "0.5", "0.5"]
+    assert arcs(widget) == {0: 0.5, 1: 1, 2: 0.5, 3: 0.5}
 
 
 @pytest.mark.browser
@@ -219,7 +268,7 @@ def test_a_token_that_comes_twice_has_its_place(open_page: OpenPage):
     widget = show(open_page(width=1000), layer=1, head=2, token=3)
     finding = widget.locator(".qkv-atlas-finding")
     expect(finding).to_have_text("In head 2.3, the (token 4) looks most at chased (1.00).")
-    words = widget.locator(".qkv-atlas-words").first.locator("span")
+    words = widget.locator(".qkv-atlas-words span")
     assert [" ".join(text.split()) for text in words.all_inner_texts()] == ["1 the", "cat", "chased", "4 the", "dog"]
     words.nth(1).click()
     expect(finding).to_have_text("In head 2.3, cat looks most at the (token 1, 1.00).")
@@ -273,6 +322,7 @@ def test_heads_are_ordered_by_a_score(open_page: OpenPage):
     widget = show(open_page(width=1000), layer=1, head=1)
     names = widget.locator(".qkv-atlas-one small")
     assert names.all_inner_texts() == ["1.1", "1.2", "1.3", "2.1", "2.2", "2.3"]
+    widget.get_by_text("Order, scores and contrast").click()
     widget.get_by_role("radio", name="previous 0.30").check()
     frame(widget.page)
     assert names.all_inner_texts() == ["2.3", "2.2", "1.2", "1.3", "1.1", "2.1"]
@@ -324,7 +374,7 @@ def test_a_decoder_looks_at_its_own_tokens_and_at_those_of_the_encoder(open_page
     widget = show(open_page(), words=[WORDS, said], parts=parts, shapes=shapes, packed=packed, scores=scores, layer=1)
     finding = widget.locator(".qkv-atlas-finding")
     widget.get_by_role("radio", name="decoder", exact=True).check()
-    expect(finding).to_have_text("In head 1.1, ␣b looks most at ␣b (0.75), a (0.25).")
+    expect(finding).to_have_text("In head 1.1, ␣b looks most at ␣b (0.75).")
     widget.get_by_role("radio", name="decoder on encoder").check()
     expect(finding).to_have_text("In head 1.1, ␣b looks most at dog (1.00).")
     expect(widget.get_by_role("radio", name="previous")).to_have_count(0)

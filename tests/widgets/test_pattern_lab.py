@@ -135,6 +135,8 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
     expect(page.locator(".qkv-cone-knows")).to_have_count(int(seen.sum()) - 1)  # the word on top has a mark of its own
     share = window_mask(N, window).sum() / causal_mask(N).sum()
     expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * share:.0f} %")
+    bar = page.locator(".qkv-cone-cost i").evaluate("(e) => Number(e.style.getPropertyValue('--qkv-p'))")
+    assert bar == pytest.approx(float(share), abs=0.001)
 
 
 @pytest.mark.browser

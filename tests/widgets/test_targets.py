@@ -1,6 +1,6 @@
 """A finger finds every control of a widget on a phone: what answers a press around its middle is at least 32 px.
 
-A few pictures have many cells or lines side by side, of at least 24 px: masks, twelve heads in a line, the rows of a
+A few pictures have many cells or lines side by side, of at least 24 px: masks, the rows of a
 dealt tape, the weights of all words, the longest sentences. A finger that misses one sees it, and presses again.
 """
 
@@ -16,7 +16,6 @@ pytestmark = pytest.mark.browser
 
 DENSE = {
     "MaskPainter": "input[type=checkbox]",
-    "RealModel": "[name$=head]",
     "HeadSplitter": "[type=radio]",
     "SentenceLab": ":is(.qkv-weights, [style*='--qkv-n: 11']) input",
 }

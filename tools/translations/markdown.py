@@ -1,6 +1,6 @@
-"""Split Markdown into what stays and what is translated.
+"""Split Markdown into what stays and what is translated: paragraphs, headings, items, cells of tables, summaries.
 
-Translated are paragraphs, headings, items, cells of tables, summaries, and the definitions of a glossary.
+Of the glossary, the definitions are translated. A term keeps its English name, by which its Chinese names are found.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 WORD = re.compile(r"[^\W\d_]{2}")
 NOT_WORDS = re.compile(r"\$[^$]*\$|`[^`]*`|<[^>]*>|\]\([^)]*\)|\{[^}]*\}")
 FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})")
 GLOSSARY = "```{glossary}"
+DEFINITION = re.compile(r"((?:^  (?!In Chinese).*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"(#+ +)(.*)$")
 ITEM = re.compile(r"(\s*(?:[-*]|\d+\.) +)(.*)$")
 SUMMARY = re.compile(r"(<summary>)(.*)(</summary>)$")
@@ -72,7 +72,7 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
     """Yield the parts of a block."""
     first, whole = lines[0], "\n".join(lines)
     if first == GLOSSARY:
-        yield from definitions(lines)
+        yield from glossary_parts(whole)
     elif FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
         yield Part(whole)
     elif first.startswith("$$"):
@@ -91,14 +91,13 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
         yield from (Part(item[1] if item else ""), unit(" ".join(text), "item" if item else "paragraph"))
 
 
-def definitions(lines: list[str]) -> Iterator[Part]:
-    """Yield the parts of a glossary. A term stays, because links name it. The indented lines below define it."""
-    for number, (is_definition, block) in enumerate(groupby(lines, lambda line: line.startswith("  "))):
-        yield Part("\n" if number else "")
-        if is_definition:
-            yield from (Part("  "), unit(" ".join(line.strip() for line in block), "definition"))
+def glossary_parts(whole: str) -> Iterator[Part]:
+    """Yield the parts of a glossary: each definition, on one line, and what is between two of them."""
+    for piece in DEFINITION.split(whole):
+        if DEFINITION.fullmatch(piece):
+            yield from (Part("  "), unit(" ".join(piece.split()), "definition"), Part("\n"))
         else:
-            yield Part("\n".join(block))
+            yield Part(piece)
 
 
 def unit(text: str, kind: str) -> Part:

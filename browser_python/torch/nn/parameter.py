@@ -12,7 +12,7 @@ class Parameter(Tensor):
     """A trainable tensor of a module. It shares the storage of `data`."""
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        """Return a parameter with the numbers of `data`, or an empty one."""
+        """Return a parameter that shares the storage of `data`; without `data`, an empty one."""
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data
         t._data, t._offset, t._writes = data._data, data._offset, data._writes

@@ -17,7 +17,7 @@ near = functools.partial(torch.allclose, atol=1e-4)
 
 
 def check_inputs(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int) -> None:
-    """Raise an error, the same for every module, where the inputs are none or would take much time."""
+    """Raise an error, the same for every module, if the inputs are not those of a module or would take much time."""
     matrices = (w_q, w_k, w_v, w_o)
     if not all(isinstance(y, Tensor) and y.is_floating_point() and y.dtype == x.dtype for y in (x, *matrices)):
         raise TypeError(t("x and the four matrices are tensors of one floating-point dtype"))

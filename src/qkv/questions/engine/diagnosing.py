@@ -1,4 +1,7 @@
-"""Describe how wrong values relate to the right ones, if no twin explains them."""
+"""Describe how wrong values relate to the right ones, if no twin explains them.
+
+Each function that recognises something returns a sentence about it, or "" if it is not what happened.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 import { live } from "lit-html/directives/live.js";
 import { repeat } from "lit-html/directives/repeat.js";
-import { choices, dragged, html, nothing, num, partAt, remember, slider, svg, toggle } from "./base.js";
+import { choices, dragged, html, nothing, num, partAt, remember, slider, svg, t, toggle } from "./base.js";
 import { heatmap } from "./heatmap.js";
 
 /** @typedef {object} Part the heads of one stack of layers
@@ -19,19 +19,27 @@ import { heatmap } from "./heatmap.js";
 
 export const ONE = 65535; // the whole number that stands for the weight 1
 const SMALL = 32; // pixels of a small map, at most
-const LABELS = 32; // tokens that a side of a matrix names, at most
+const LABELS = 16; // tokens that a side of a matrix names, at most
+const LISTED = 16; // tokens in the list, at most: of more, those that are looked at most
+const FEW = 12; // so many heads stand beside the list on a phone; of more, those of one layer
+const MANY = [144, 16]; // of more heads, or more in a layer, only one layer is shown on a desk too
 const SEEN = 0.005; // a smaller weight is drawn as 0
-const NAMED = 3; // tokens that the sentence below the picture names
+const NUMBERED = 0.05; // of a smaller weight, the list has no number
+const NAMED = 3; // tokens that a screen reader names
 
-/** The scores of heads, as src/qkv/looking/scores.py defines them. */
+/** The scores of heads, as src/qkv/looking/scores.py defines them: their names and meanings.
+ * @type {Record<string, () => [string, string]>} */
 export const SCORES = {
-  previous: "mean weight on the token before",
-  next: "mean weight on the token after",
-  same: "mean weight on the token itself",
-  first: "mean weight of the other tokens on the first one",
-  separator: "mean weight of the other tokens on all separators together",
-  induction: "mean weight on the token that followed the latest earlier occurrence; 0 if nothing repeats",
-  uniform: "mean entropy of a row, divided by the largest possible: 1 if all weights are equal",
+  previous: () => [t`previous`, t`mean weight on the token before`],
+  next: () => [t`next`, t`mean weight on the token after`],
+  same: () => [t`same`, t`mean weight on the token itself`],
+  first: () => [t`first`, t`mean weight of the other tokens on the first one`],
+  separator: () => [t`separator`, t`mean weight of the other tokens on all separators together`],
+  induction: () => [
+    t`induction`,
+    t`mean weight on the token that followed the latest earlier occurrence; 0 if nothing repeats`,
+  ],
+  uniform: () => [t`uniform`, t`mean entropy of a row, divided by the largest possible: 1 if all weights are equal`],
 };
 
 /** Return the part of a widget's state that says what is looked at.
@@ -151,7 +159,7 @@ const ordered = remember((scores, order, total) => {
   return score ? all.sort((a, b) => score[b] - score[a]) : all;
 });
 
-/** Return all heads as small maps, a row for each layer, or ordered by a score. A radio button on a map chooses it.
+/** Return the heads as small maps: in layers, or ordered by a score. A radio button on a map chooses it.
  * @param {Seen} seen
  * @param {Look & { isOff: (layer: number, head: number) => boolean }} look
  * @param {Set} set
@@ -162,39 +170,68 @@ export function allHeads(seen, look, set, id) {
   const [height, width] = [Math.min(queries.length, SMALL), Math.min(keys.length, SMALL)];
   const maps = smallMaps(weights, layers, heads, queries.length, keys.length);
   const small = look.contrast ? inContrast(maps, width) : maps;
+  const one = (/** @type {number} */ i) => {
+    const [layer, head] = [Math.floor(i / heads), i % heads];
+    const name = nameOf(layer, head);
+    const kind = `${layer === seen.layer ? "qkv-atlas-here" : ""} ${look.isOff(layer, head) ? "qkv-atlas-off" : ""}`;
+    return html`<label class="qkv-atlas-one ${kind}">
+      <input class="qkv-over" type="radio" name="${id}-head" aria-label=${score ? t`head ${name}, ${SCORES[look.order]()[0]} ${shown(score[i])}` : t`head ${name}`}
+        .checked=${live(layer === seen.layer && head === seen.head)} @change=${() => set({ layer, head })}>
+      <span class="qkv-atlas-map">${heatmap({
+        label: t`weights of head ${name}`,
+        rows: (row) => small[i].subarray(row * width, (row + 1) * width),
+        width,
+        height,
+        most: ONE,
+        key: small[i],
+        repainted: look.repainted,
+      })}</span>
+      <small>${name}</small><i style="--qkv-p: ${score ? Math.round(100 * score[i]) / 100 : 0}"></i>
+    </label>`;
+  };
   return html`<fieldset class="qkv-control qkv-atlas-all">
-    <legend class="qkv-label">all heads, as layer.head</legend>
-    <div class="qkv-atlas-grid" style="--heads: ${heads}">${repeat(
+    <legend class="qkv-unseen">${t`head`}</legend>
+    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}">${repeat(
       ordered(scores, look.order, layers * heads),
       (i) => i,
-      (i) => {
-        const [layer, head] = [Math.floor(i / heads), i % heads];
-        const name = nameOf(layer, head);
-        return html`<label class=${look.isOff(layer, head) ? "qkv-atlas-one qkv-atlas-off" : "qkv-atlas-one"}>
-        <input class="qkv-over" type="radio" name="${id}-head" aria-label=${score ? `head ${name}, ${look.order} ${shown(score[i])}` : `head ${name}`}
-          .checked=${live(layer === seen.layer && head === seen.head)} @change=${() => set({ layer, head })}>
-        <span class="qkv-atlas-map">${heatmap({
-          label: `weights of head ${name}`,
-          rows: (row) => small[i].subarray(row * width, (row + 1) * width),
-          width,
-          height,
-          most: ONE,
-          key: small[i],
-          repainted: look.repainted,
-        })}</span>
-        <small>${name}</small><i style="--qkv-p: ${score ? Math.round(100 * score[i]) / 100 : 0}"></i>
-      </label>`;
-      },
+      one,
     )}</div>
   </fieldset>`;
 }
+
+/** Return how many heads are shown at once, as classes for the style.
+ * @param {Part} part */
+export const sizeOf = ({ layers, heads }) =>
+  layers * heads <= FEW ? "qkv-atlas-few" : layers * heads > MANY[0] || heads > MANY[1] ? "qkv-atlas-many" : "";
+
+/** Return the choice of a layer, for where not all heads are shown.
+ * @param {Seen} seen
+ * @param {Look} look
+ * @param {Set} set
+ * @param {string} id */
+export const layerTabs = (
+  { layers, layer, scores },
+  { order },
+  set,
+  id,
+) => html`<fieldset class="qkv-control qkv-atlas-layers ${order === "layer" || scores.length === 0 ? "" : "qkv-atlas-idle"}" ?hidden=${layers === 1}>
+  <legend class="qkv-label">${t`layer`}</legend>
+  <div>${Array.from(
+    { length: layers },
+    (
+      _,
+      each,
+    ) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-layer" aria-label=${t`layer ${each + 1}`}
+      .checked=${live(each === layer)} @change=${() => set({ layer: each })}>${each + 1}</label>`,
+  )}</div>
+</fieldset>`;
 
 /** Return the switch of the colours, for heads whose weights are all small.
  * @param {Look} look
  * @param {Set} set */
 export const contrastOf = ({ contrast }, set) =>
   toggle({
-    label: "more contrast: colours show each row divided by its largest weight",
+    label: t`more contrast: colours show each row divided by its largest weight`,
     checked: contrast,
     onChange: (contrast) => set({ contrast }),
   });
@@ -208,67 +245,113 @@ export const orders = (seen, look, set, id) =>
   seen.scores.length === 0
     ? nothing
     : html`${choices({
-        label: `order heads by (the scores are those of head ${nameOf(seen.layer, seen.head)})`,
+        label: t`order heads by (the scores are those of head ${nameOf(seen.layer, seen.head)})`,
         name: `${id}-order`,
         value: look.order,
         options: [
-          { value: "layer", label: "layer" },
-          ...Object.keys(SCORES).map((value, s) => ({
+          { value: "layer", label: t`layer` },
+          ...Object.entries(SCORES).map(([value, says], s) => ({
             value,
-            label: html`${value} <b class="qkv-atlas-score">${shown(seen.scores[s][seen.layer * seen.heads + seen.head])}</b>`,
+            label: html`${says()[0]} <b class="qkv-atlas-score">${shown(seen.scores[s][seen.layer * seen.heads + seen.head])}</b>`,
           })),
         ],
         onChange: (order) => set({ order }),
       })}
-      <details class="qkv-tables"><summary>What the scores mean</summary>
-        <dl class="qkv-atlas-means">${Object.entries(SCORES).map(([name, means]) => html`<div><dt>${name}</dt><dd>${means}</dd></div>`)}</dl>
+      <details class="qkv-tables"><summary>${t`What the scores mean`}</summary>
+        <dl class="qkv-atlas-means">${Object.values(SCORES).map((says) => html`<div><dt>${says()[0]}</dt><dd>${says()[1]}</dd></div>`)}</dl>
       </details>`;
 
 /* ---- one head */
 
-/** Return the chosen head: arcs from one query to the keys, or all weights.
+/** Return the chosen head: a list of tokens with arcs from the one that looks, or all weights.
  * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
-export const oneHead = (seen, look, set) => html`<div class="qkv-atlas-large">
-  <div class="qkv-atlas-title"><b>layer ${seen.layer + 1}, head ${seen.head + 1}</b>
-    ${toggle({ label: "all weights", checked: look.matrix, onChange: (matrix) => set({ matrix }) })}</div>
-  <div class="qkv-atlas-box" tabindex="0" role="group" aria-label="weights of the head" style="--n: ${Math.max(seen.queries.length, seen.keys.length)}">
-    ${look.matrix ? matrix(seen, look, set) : arcs(seen, look, set)}
-  </div>
-  ${slider({
-    label: "token that looks",
-    value: seen.token + 1,
-    min: 1,
-    max: seen.queries.length,
-    text: `${seen.token + 1}: ${spaced(seen.queries[seen.token])}`,
-    onInput: (value) => set({ token: value - 1 }),
-  })}
-  <p class="qkv-atlas-finding">${finding(seen)}</p>
-</div>`;
+export const oneHead = (seen, look, set) =>
+  html`<div class="qkv-atlas-box" style="--n: ${Math.min(LISTED, seen.keys.length)}">
+    ${look.matrix ? matrix(seen, look, set) : list(seen, look, set)}
+    ${isLong(seen) ? nothing : over(lookingOf(seen, set))}
+  </div>`;
+
+/** Return the slider of the token that looks, if the list does not have all tokens that can.
+ * @param {Seen} seen
+ * @param {Set} set */
+export const tokenSlider = (seen, set) => (isLong(seen) ? slider(lookingOf(seen, set)) : nothing);
+
+const isLong = (/** @type {Seen} */ { queries, keys }) => keys.length > LISTED || queries !== keys;
 
 /** @param {Seen} seen
+ * @param {Set} set */
+const lookingOf = ({ queries, token }, set) => ({
+  label: t`token that looks`,
+  value: token + 1,
+  min: 1,
+  max: queries.length,
+  text: `${token + 1}: ${spaced(queries[token])}`,
+  onInput: (/** @type {number} */ value) => set({ token: value - 1 }),
+});
+
+/** Return the slider for the keyboard, over a picture in which a pointer chooses the token.
+ * @param {Parameters<typeof slider>[0]} parts */
+const over = ({ label, value, min, max, text, onInput }) =>
+  html`<input class="qkv-over" type="range" aria-label=${label} min=${min} max=${max} aria-valuetext=${text} .value=${live(String(value))}
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => onInput(target.valueAsNumber)}>`;
+
+/** Return the switch between the list and all weights.
  * @param {Look} look
  * @param {Set} set */
-function arcs({ queries, keys, row, token }, { contrast }, set) {
-  const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
+export const matrixOf = ({ matrix }, set) =>
+  toggle({ label: t`all weights`, checked: matrix, onChange: (matrix) => set({ matrix }) });
+
+/** Return the tokens that the list shows, in their order: all, or of a long text the one that looks and those that it
+ * looks at most, the nearer ones first.
+ * @param {Seen} seen */
+function listed({ queries, keys, row, token }) {
+  const all = [...keys.keys()];
+  if (keys.length <= LISTED) return all;
+  const [asks, most] = queries === keys ? [[token], LISTED - 1] : [[], LISTED];
+  const looked = all
+    .filter((j) => !asks.includes(j))
+    .sort((a, b) => row[b] - row[a] || Math.abs(a - token) - Math.abs(b - token));
+  return [...asks, ...looked.slice(0, most)].sort((a, b) => a - b);
+}
+
+/** Return the list of tokens, a line each. A press on a line, or a drag along the lines, chooses the token that looks. Of
+ * an encoder's text, which the decoder's tokens look at, no token looks: the arcs begin beside the list.
+ * @param {Seen} seen
+ * @param {Look} look
+ * @param {Set} set */
+function list(seen, { contrast }, set) {
+  const { queries, keys, row, token } = seen;
+  const tokens = listed(seen);
+  const isOwn = queries === keys;
+  const from = isOwn ? tokens.indexOf(token) : tokens.length / 2 - 0.5;
+  const grab = dragged(({ y, isPress }) => {
+    if (isOwn && (isPress || keys.length <= LISTED)) set({ token: tokens[partAt(y, tokens.length)] });
+  });
   const most = contrast ? largest(row) || 1 : 1;
+  const numbered = Math.max(SEEN, Math.min(NUMBERED, largest(row)));
   const colour = (/** @type {number} */ j) => Math.round((100 * row[j]) / most) / 100;
-  return html`<div class="qkv-atlas-arcs">
-    <div class="qkv-atlas-words qkv-drag" @pointerdown=${grab} @pointermove=${grab}>${queries.map(
-      (_, i) => html`<span class=${i === token ? "qkv-atlas-asks" : ""}>${listedToken(queries, i)}</span>`,
-    )}</div>
-    <svg viewBox="0 0 100 ${Math.max(queries.length, keys.length)}" preserveAspectRatio="none" aria-hidden="true">${row.map(
-      (_, j) =>
-        colour(j) < SEEN
-          ? nothing
-          : svg`<path d="M0 ${token + 0.5}C50 ${token + 0.5} 50 ${j + 0.5} 100 ${j + 0.5}" stroke-opacity=${colour(j)}></path>`,
-    )}</svg>
-    <div class="qkv-atlas-words">${keys.map(
-      (_, j) =>
-        html`<span class="qkv-heat" style="--qkv-p: ${colour(j)}">${listedToken(keys, j)}${row[j] < SEEN ? nothing : html` <b>${shown(row[j])}</b>`}</span>`,
-    )}</div>
+  const line = (/** @type {number} */ j, /** @type {number} */ at) => {
+    const kind = `${isOwn && j === token ? "qkv-atlas-asks" : ""} ${at && j > tokens[at - 1] + 1 ? "qkv-atlas-gap" : ""}`;
+    return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${keys.length > LISTED ? html`<small>${j + 1}</small> ${spaced(keys[j])}` : listedToken(keys, j)}</span>${
+      row[j] < numbered ? nothing : html` <b>${shown(row[j])}</b>`
+    }</div> `;
+  };
+  return html`<div class="qkv-atlas-list" style="--rows: ${tokens.length}">
+    <svg viewBox="0 0 100 ${tokens.length}" preserveAspectRatio="none" aria-hidden="true">${tokens.map((j, at) => arc(from, at, colour(j)))}</svg>
+    <div class="qkv-atlas-words ${isOwn ? "qkv-atlas-own" : ""}" @pointerdown=${grab} @pointermove=${grab}>${tokens.map(line)}</div>
   </div>`;
+}
+
+/** Return the arc from one line of the list to another: as thick as the weight is large, and wider if it is longer.
+ * @param {number} from
+ * @param {number} to
+ * @param {number} weight */
+function arc(from, to, weight) {
+  const side = Math.max(0, 88 - 14 * Math.abs(from - to));
+  const seen = from === to || weight < SEEN ? 0 : weight;
+  return svg`<path d="M100 ${from + 0.5}C${side} ${from + 0.5} ${side} ${to + 0.5} 100 ${to + 0.5}" style="--qkv-p: ${seen}"></path>`;
 }
 
 /** @param {Seen} seen
@@ -279,11 +362,10 @@ function matrix(seen, look, set) {
   const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
   const rows = mapOf(seen, layer, head);
   return html`<div class="qkv-atlas-matrix" style="--queries: ${queries.length}; --keys: ${keys.length}">
-    <div class="qkv-atlas-corner"></div>
     <div class="qkv-atlas-down">${labels(queries)}</div>
     <div class="qkv-atlas-across">${labels(keys)}</div>
     <div class="qkv-atlas-cells" @pointerdown=${grab} @pointermove=${grab}>${heatmap({
-      label: `weights of head ${nameOf(layer, head)}, queries down, keys across`,
+      label: t`weights of head ${nameOf(layer, head)}, queries down, keys across`,
       rows: look.contrast ? (i) => toMost(rows(i)) : rows,
       width: keys.length,
       height: queries.length,
@@ -310,62 +392,58 @@ const cellsKey = remember(
 function labels(tokens) {
   const every = Math.ceil(tokens.length / LABELS);
   return tokens.flatMap((token, i) => {
-    if (i % every) return [];
+    if (i % every || (i && i + every > tokens.length)) return []; // the last ones have no room for a label
     const label = every > 1 ? html`<small>${i + 1}</small> ${spaced(token)}` : listedToken(tokens, i);
-    return [html`<span style="--at: ${i + 1}; --every: ${every}">${label}</span>`];
+    return [html`<span style="--at: ${i + 1}; --every: ${every}">${label}</span> `];
   });
 }
 
-/** Return a callback for each drawing: it scrolls the picture to the token that looks, when that has changed. A matrix
- * that is opened begins at its first row.
- * @param {HTMLElement} root */
-export function scroller(root) {
-  let [last, wasMatrix] = [-1, false];
-  return () => {
-    const now = /** @type {HTMLElement | null} */ (root.querySelector(".qkv-atlas-asks, .qkv-looked-at"));
-    const box = root.querySelector(".qkv-atlas-box");
-    if (!now || !box) return;
-    const isMatrix = now.matches(".qkv-looked-at");
-    const isOpened = isMatrix && !wasMatrix;
-    const isSame = isMatrix === wasMatrix && now.offsetTop === last;
-    [last, wasMatrix] = [now.offsetTop, isMatrix];
-    if (isOpened) box.scrollTop = 0;
-    if (isOpened || isSame) return;
-    const above = /** @type {HTMLElement | null} */ (box.querySelector(".qkv-atlas-corner"))?.offsetHeight ?? 0;
-    const top = now.getBoundingClientRect().top - box.getBoundingClientRect().top;
-    const isInSight = top >= above && top + now.offsetHeight <= box.clientHeight;
-    if (!isInSight) box.scrollTop += top - (box.clientHeight + above - now.offsetHeight) / 2;
-  };
-}
-
-/** Return what the chosen query looks at, in words.
- * @param {Seen} seen */
-export function finding({ layer, head, queries, keys, token, row }) {
-  const most = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, NAMED);
+/** Return what the chosen query looks at most, in words.
+ * @param {Seen} seen
+ * @param {number} [count] of tokens that are named
+ * @param {(text: string, kind: string) => unknown} [mark] what marks the query and the keys */
+export function finding({ layer, head, queries, keys, token, row }, count = NAMED, mark = (text) => text) {
+  const name = nameOf(layer, head);
+  const most = [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, count);
   const named = most
     .filter((j) => row[j] >= SEEN)
-    .map((j) => `${spaced(keys[j])} (${repeated(keys)[j] ? `token ${j + 1}, ` : ""}${shown(row[j])})`);
-  const asks = repeated(queries)[token] ? `${spaced(queries[token])} (token ${token + 1})` : spaced(queries[token]);
+    .map((j) => {
+      const word = mark(spaced(keys[j]), "key");
+      return repeated(keys)[j] ? t`${word} (token ${j + 1}, ${shown(row[j])})` : t`${word} (${shown(row[j])})`;
+    });
+  const asks = mark(spaced(queries[token]), "query");
+  const who = repeated(queries)[token] ? t`${asks} (token ${token + 1})` : asks;
   const total = row.reduce((sum, weight) => sum + weight, 0);
-  const none = total < SEEN ? "looks at no token" : `gives no token more than ${SEEN}`;
-  const looks = named.length ? `looks most at ${named.join(", ")}` : none;
-  const rest = total < 0.99 ? ` Its weights sum to ${shown(total)}.` : "";
-  return `In head ${nameOf(layer, head)}, ${asks} ${looks}.${rest}`;
+  if (named.length === 0) {
+    return total < SEEN
+      ? t`In head ${name}, ${who} looks at no token.`
+      : t`In head ${name}, ${who} gives no token more than ${SEEN}.`;
+  }
+  const whom = named.flatMap((each, i) => (i ? [t`, `, each] : [each]));
+  const list = whom.every((each) => typeof each === "string") ? whom.join("") : whom;
+  return total < 0.99
+    ? t`In head ${name}, ${who} looks most at ${list}. Its weights sum to ${shown(total)}.`
+    : t`In head ${name}, ${who} looks most at ${list}.`;
 }
+
+/** Return the same as one line above the picture, with the largest weight alone.
+ * @param {Seen} seen */
+export const lead = (seen) =>
+  html`<p class="qkv-atlas-finding">${finding(seen, 1, (text, kind) => html`<b class="qkv-atlas-${kind}">${text}</b>`)}</p>`;
 
 /* ---- numbers */
 
 /** @param {Seen} seen */
 export const weightsTable = ({ layer, head, queries, keys, token, row }) => ({
-  caption: `Weights of ${spaced(queries[token])} in head ${nameOf(layer, head)}`,
-  head: ["token", "weight"],
+  caption: t`Weights of ${spaced(queries[token])} in head ${nameOf(layer, head)}`,
+  head: [t`token`, t`weight`],
   rows: keys.map((word, j) => [`${j + 1}: ${spaced(word)}`, num(row[j], { places: 4 })]),
 });
 
 /** @param {Seen} seen */
 export const scoresTable = ({ heads, scores }) => ({
-  caption: "Scores of all heads",
-  head: ["head", ...Object.keys(SCORES)],
+  caption: t`Scores of all heads`,
+  head: [t`head`, ...Object.values(SCORES).map((says) => says()[0])],
   rows: (scores[0] ?? []).map((_, i) => [
     nameOf(Math.floor(i / heads), i % heads),
     ...scores.map((each) => shown(each[i])),

@@ -2,17 +2,21 @@ import {
   allHeads,
   contrastOf,
   finding,
+  layerTabs,
+  lead,
   lookOf,
+  matrixOf,
   nameOf,
   oneHead,
   orders,
   scoresTable,
-  scroller,
   seenIn,
+  sizeOf,
   spaced,
+  tokenSlider,
   weightsTable,
 } from "./atlas.js";
-import { button, choices, html, nothing, num, remember, tables, toggle, widget } from "./base.js";
+import { button, choices, html, nothing, num, remember, t, tables, toggle, widget } from "./base.js";
 import { whenColoursChange } from "./heatmap.js";
 
 /** @import { Part, Seen } from "./atlas.js" */
@@ -26,11 +30,8 @@ import { whenColoursChange } from "./heatmap.js";
 
 export default widget("HeadAtlas", {
   own: { repainted: 0, hasKernel: false },
-  setup: ({ state, set, root, hasKernel, eachDrawing }) => {
+  setup: ({ state, set, hasKernel }) => {
     if (hasKernel) set({ hasKernel });
-    const scroll = scroller(root);
-    eachDrawing(scroll);
-    scroll();
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
   },
   says: (/** @type {State} */ state) => finding(chosen(state)),
@@ -39,14 +40,17 @@ export default widget("HeadAtlas", {
     const part = partOf(state);
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => sameHead(each, [part, layer, head]));
-    return html`<div class="qkv-atlas">
+    const look = lookOf(state);
+    return html`<div class="qkv-atlas ${sizeOf(seen)} ${state.matrix ? "qkv-atlas-whole" : ""}">
         ${state.parts.length > 1 ? parts(state, set, id) : nothing}
-        ${allHeads(seen, { ...lookOf(state), isOff }, set, id)}
-        ${oneHead(seen, lookOf(state), set)}
+        ${lead(seen)}
+        ${layerTabs(seen, look, set, id)}
+        ${oneHead(seen, look, set)}
+        ${allHeads(seen, { ...look, isOff }, set, id)}
         <div class="qkv-atlas-below">
-          ${contrastOf(lookOf(state), set)}
-          ${orders(seen, lookOf(state), set, id)}
+          ${tokenSlider(seen, set)} ${matrixOf(look, set)}
           ${state.switches ? (state.hasKernel ? switches(seen, state, set) : measured(state, set, id)) : nothing}
+          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), ...(seen.scores.length ? [scoresTable(seen)] : [])])}`;
@@ -78,12 +82,12 @@ const partOf = (/** @type {State} */ { part, parts }) => Math.min(part, parts.le
 const chosen = (/** @type {State} */ state) =>
   seenIn(unpacked(state.packed, state.words, state.parts, state.shapes, state.scores)[partOf(state)], lookOf(state));
 
-/** @type {Record<string, string>} */
+/** @type {Record<string, () => string>} */
 const PARTS = {
-  self: "all layers",
-  encoder: "encoder",
-  decoder: "decoder",
-  cross: "decoder on encoder",
+  self: () => t`all layers`,
+  encoder: () => t`encoder`,
+  decoder: () => t`decoder`,
+  cross: () => t`decoder on encoder`,
 };
 
 /** @param {State} state
@@ -91,10 +95,10 @@ const PARTS = {
  * @param {string} id */
 const parts = (state, set, id) =>
   choices({
-    label: "part",
+    label: t`part`,
     name: `${id}-part`,
     value: partOf(state),
-    options: state.parts.map((name, value) => ({ value, label: PARTS[name] })),
+    options: state.parts.map((name, value) => ({ value, label: PARTS[name]() })),
     onChange: (part) => set({ part, token: -1 }),
   });
 
@@ -112,11 +116,11 @@ function switches({ layer, head }, state, set) {
   return html`<div class="qkv-atlas-switches">
     <div class="qkv-controls">
       ${toggle({
-        label: `switch head ${nameOf(layer, head)} off`,
+        label: t`switch head ${nameOf(layer, head)} off`,
         checked: others.length < state.off.length,
         onChange: (off) => set({ off: off ? [...others, here] : others }),
       })}
-      ${button({ label: "all on", disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
+      ${button({ label: t`all on`, disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
     </div>
     <div class="qkv-atlas-effect">${effectOf(state)}</div>
   </div>`;
@@ -129,14 +133,14 @@ function switches({ layer, head }, state, set) {
 function measured(state, set, id) {
   const { effects } = state;
   if (effects.length === 0)
-    return html`<p class="qkv-note">Heads are switched off in a notebook, where the model is. This page has no model.</p>`;
+    return html`<p class="qkv-note">${t`Heads are switched off in a notebook, where the model is. This page has no model.`}</p>`;
   const known = effects.findIndex((each) => isOf(each, state.off));
   return html`<div class="qkv-atlas-switches">
     ${choices({
-      label: "heads that were switched off before this page was saved",
+      label: t`heads that were switched off before this page was saved`,
       name: `${id}-off`,
       value: state.off.length ? known : -1,
-      options: [{ value: -1, label: "none" }, ...effects.map(({ off }, value) => ({ value, label: named(off) }))],
+      options: [{ value: -1, label: t`none` }, ...effects.map(({ off }, value) => ({ value, label: named(off) }))],
       onChange: (value) => set({ off: effects[value]?.off ?? [] }),
     })}
     <div class="qkv-atlas-effect">${effectOf(state)}</div>
@@ -156,22 +160,22 @@ const named = (/** @type {number[][]} */ heads) => heads.map(([, layer, head]) =
  * @param {State} state */
 function effectOf({ off, effects, hasKernel }) {
   if (off.length === 0)
-    return html`<p class="qkv-note">Heads that are off add nothing to the output of their layer.</p>`;
+    return html`<p class="qkv-note">${t`Heads that are off add nothing to the output of their layer.`}</p>`;
   const found = effects.find((each) => isOf(each, off));
   if (!found && hasKernel)
-    return html`<p class="qkv-note">The running notebook measures the model without ${named(off)}. If no kernel runs, run the cell again.</p>`;
-  if (!found) return html`<p class="qkv-note">The model was not measured without ${named(off)}.</p>`;
+    return html`<p class="qkv-note">${t`The running notebook measures the model without ${named(off)}. If no kernel runs, run the cell again.`}</p>`;
+  if (!found) return html`<p class="qkv-note">${t`The model was not measured without ${named(off)}.`}</p>`;
   if (found.problem) return html`<p class="qkv-error">${found.problem}</p>`;
   const { intact, changed, control, controls = [] } = found;
   /** @type {[string, Measured | undefined][]} */
   const rows = [
-    ["all heads on", intact],
-    [`without ${named(off)}`, changed],
-    [control ? `control: without ${named(controls)}` : "control: no other heads", control],
+    [t`all heads on`, intact],
+    [t`without ${named(off)}`, changed],
+    [control ? t`control: without ${named(controls)}` : t`control: no other heads`, control],
   ];
   const isDecoder = intact.loss !== null;
   return html`<table class="qkv-atlas-measured">
-    <thead><tr><td></td>${(isDecoder ? ["loss (nats)", "likeliest next"] : ["cosine"]).map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
+    <thead><tr><td></td>${(isDecoder ? [t`loss (nats)`, t`likeliest next`] : [t`cosine`]).map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
     <tbody>${rows.map(
       ([title, value]) => html`<tr><th scope="row">${title}</th>${cells(value, isDecoder)}</tr>`,
     )}</tbody>

@@ -16,6 +16,7 @@ import {
   rule,
   stepSlider,
   svg,
+  t,
   tables,
   widget,
   words,
@@ -27,7 +28,14 @@ import { linear } from "./scales.js";
 import { HISTORY, LAST, loadEarlier, theMeans, theRepeater } from "./trained_repeater.js";
 
 const HEADS = [0, 1, 2, 3];
-const MODES = ["on", "zeros", "mean", "other text"];
+/** What can replace the output of a head.
+ * @type {Record<string, () => string>} */
+const MODES = {
+  on: () => t`on`,
+  zeros: () => t`zeros`,
+  mean: () => t`mean`,
+  "other text": () => t`other text`,
+};
 const LIKELIEST = 2; // predictions that are shown
 const SEEN = 0.005; // a smaller chance is shown as 0
 
@@ -56,10 +64,10 @@ export default widget("HeadMicroscope", {
         ${tape(state, seen, set)}
         ${prediction(seen)}
         ${maps(state, seen, set, id)}
-        ${replacing(state, seen, set, id)}
       </div>
       <details class="qkv-tables">
-        <summary>Training, and a text of your own</summary>
+        <summary>${t`Training, and a text of your own`}</summary>
+        ${replacing(state, set, id)}
         ${training(state, seen, set)}
         <label class="qkv-control qkv-scope-typed"><span class="qkv-label">${fieldLabel(state.symbols)}</span>
           <input type="text" maxlength="32" autocomplete="off" autocapitalize="characters" spellcheck="false"
@@ -119,8 +127,8 @@ const ALL_ON = HEADS.map(() => "on");
  * @param {string} text */
 function fieldLabel(text) {
   const others = [...new Set(text.toUpperCase().replace(/\s/g, ""))].filter((letter) => !SYMBOLS.includes(letter));
-  if (others.length) return html`<b>left out: ${others.slice(0, 6).join(" ")}</b>`;
-  return idsOf(text).length < 2 ? html`<b>too short: AB</b>` : "text of A–Z and 1–6";
+  if (others.length) return html`<b>${t`left out: ${others.slice(0, 6).join(" ")}`}</b>`;
+  return idsOf(text).length < 2 ? html`<b>${t`too short: ${"AB"}`}</b>` : t`text of A–Z and 1–6`;
 }
 
 /** Return the values that the drawing of a state needs.
@@ -149,27 +157,31 @@ const isLoaded = ({ step, earlier }) => step === LAST || earlier !== null;
 /** @param {State} state */
 function missing(state) {
   if (isLoaded(state)) return "";
-  if (state.failed) return `Step ${state.step} did not load. Try another step.`;
-  return `Step ${state.step} is loading.`;
+  if (state.failed) return t`Step ${state.step} did not load. Try another step.`;
+  return t`Step ${state.step} is loading.`;
 }
 
 /** Return what came after the symbol at its last occurrence, which is what a text that repeats goes on with.
  * @param {Seen} parts */
 function lastTimeText({ ids, at, next }) {
-  if (next[at] < 0) return `${symbol(ids[at])} is new here: anything can follow.`;
-  return `Last time, ${symbol(ids[next[at]])} came after ${symbol(ids[at])}.`;
+  if (next[at] < 0) return t`${symbol(ids[at])} is new here: anything can follow.`;
+  return t`Last time, ${symbol(ids[next[at]])} came after ${symbol(ids[at])}.`;
 }
 
-const predictionText = (/** @type {Seen} */ { best, chances, missing }) =>
-  missing || `The model predicts ${best.map((id) => `${symbol(id)} (${shown(chances[id])})`).join(" or ")}.`;
+/** @param {Seen} seen */
+function predictionText({ best, chances, missing }) {
+  const [first, second] = best.map((id) => t`${symbol(id)} (${shown(chances[id])})`);
+  if (missing) return missing;
+  return second ? t`The model predicts ${first} or ${second}.` : t`The model predicts ${first}.`;
+}
 
 const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
   const most = row.indexOf(Math.max(...row));
-  return `Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
+  return t`Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
 };
 
 const lossText = (/** @type {Seen} */ { loss }) =>
-  Number.isNaN(loss) ? "Nothing repeats." : `Loss on repeated symbols: ${shown(loss)} nats.`;
+  Number.isNaN(loss) ? t`Nothing repeats.` : t`Loss on repeated symbols: ${shown(loss)} nats.`;
 
 /* ---- the text */
 
@@ -190,12 +202,12 @@ function tape(state, { ids, n, at, row }, set) {
       <i class="qkv-scope-ring" aria-hidden="true"></i>
     </div>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
-      <input class="qkv-over" type="range" aria-label="position" min="1" max=${n} aria-valuetext="${at + 1} of ${n}: ${symbol(ids[at])}"
+      <input class="qkv-over" type="range" aria-label=${t`position`} min="1" max=${n} aria-valuetext=${t`${at + 1} of ${n}: ${symbol(ids[at])}`}
         .value=${live(String(at + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ position: target.valueAsNumber - 1 })}></div>
   </div>`;
 }
 
-/** Return the symbol that the model predicts, large, and what came after the query last time.
+/** Return the symbol that the model predicts, large, and what came after the query last time; and the loss as a bar.
  * @param {Seen} seen */
 const prediction = (seen) => html`<div class="qkv-scope-says">
   <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to">${seen.missing ? "…" : symbol(seen.best[0])}</b></p>
@@ -203,7 +215,21 @@ const prediction = (seen) => html`<div class="qkv-scope-says">
     <p class="qkv-scope-next">${predictionText(seen)}</p>
     <p class="qkv-scope-last">${lastTimeText(seen)}</p>
   </div>
+  ${lossBar(seen)}
 </div>`;
+
+const GUESS = Math.log(SYMBOLS.length); // the loss of an even guess
+
+/** Return the loss on this text as a bar, with a mark at the loss of a guess.
+ * @param {Seen} seen */
+function lossBar(seen) {
+  const share = (/** @type {number} */ loss) => Math.round(1000 * Math.min(1, loss / LARGEST)) / 1000 || 0;
+  return html`<div class="qkv-scope-bar">
+    <p class="qkv-scope-surprise"><span class="qkv-label">${t`loss on repeated symbols`}</span> ${surprise(seen)}</p>
+    <i aria-hidden="true" style="--qkv-p: ${share(seen.loss)}; --guess: ${share(GUESS)}"><u></u></i>
+    <small aria-hidden="true" style="--guess: ${share(GUESS)}">${t`a guess`}</small>
+  </div>`;
+}
 
 const THICKEST = 6; // pixels of the arc of a weight of 1
 const FAINT = 0.02; // a smaller weight has no arc
@@ -224,47 +250,48 @@ function arc(i, at, n, weight) {
  * @param {Seen} parts */
 function surprise({ loss, intact, modes }) {
   const repeats = !Number.isNaN(loss);
-  return html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>nats</small>`;
+  return html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>${t`nats`}</small>`;
 }
 
 /* ---- the heads */
 
-/** The score of each layer's heads, and its meaning.
- * @type {[Score, string][]} */
+/** The scores of heads, and their meanings.
+ * @type {[Score, () => string][]} */
 const SCORES = [
-  ["previous", "weight on the symbol before"],
-  ["induction", "weight on what followed last time"],
+  ["previous", () => t`weight on the symbol before`],
+  ["induction", () => t`weight on what followed last time`],
 ];
 
-/** Return the maps, a row for each layer. The radio button above a map chooses the head, as a press on the map does.
+/** Return the maps, a column for each layer. A press on a map silences its head; the name above it chooses whose arcs are
+ * shown.
  * @param {State} state
  * @param {Seen} seen
  * @param {SetState<State>} set
  * @param {string} id */
-const maps = (state, seen, set, id) => html`<fieldset class="qkv-control qkv-scope-maps">
-  <legend class="qkv-unseen">head</legend>
-  ${SCORES.map(
-    (
-      [score, means],
-      layer,
-    ) => html`<div class="qkv-scope-layer"><p class="qkv-note"><b>layer ${layer + 1}</b>: ${means}</p>
-      ${[0, 1].map((i) => map(2 * layer + i, score, state, seen, set, id))}</div>`,
-  )}
-</fieldset>`;
+const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
+  <p class="qkv-note">${t`Press a map to silence its head.`}</p>
+  ${button({ label: t`all on`, disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
+  <fieldset class="qkv-control qkv-scope-maps">
+    <legend class="qkv-unseen">${t`head whose arcs are shown`}</legend>
+    ${[0, 1].map(
+      (layer) => html`<div class="qkv-scope-layer"><p class="qkv-note">${t`layer ${layer + 1}`}</p>
+        ${[0, 1].map((i) => map(2 * layer + i, state, seen, set, id))}</div>`,
+    )}
+  </fieldset>
+</div>`;
 
-/** Return a head's weights as a map. A press or a drag in it chooses the head and the query.
+/** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
  * @param {number} head
- * @param {Score} score
  * @param {State} state
  * @param {Seen} seen
  * @param {SetState<State>} set
  * @param {string} id */
-function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
+function map(head, state, { n, at, maps, modes }, set, id) {
   const weights = maps[head];
-  const grab = dragged(({ y }) => set({ head, position: partAt(y, n) }));
   const isOn = modes[head] === "on";
+  const name = short(head);
   const picture = heatmap({
-    label: `Weights of head ${short(head)}.`,
+    label: t`Weights of head ${name}.`,
     rows: (i) => weights.subarray(i * n, (i + 1) * n),
     width: n,
     height: n,
@@ -272,44 +299,49 @@ function map(head, score, state, { n, at, maps, scores, modes }, set, id) {
     repainted: state.repainted,
   });
   return html`<div class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"}">
-    <label><input type="radio" name="${id}-scope-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>
-      ${isOn ? short(head) : html`<s>${short(head)}</s>`} <b>${isOn ? shown(scores[head][score]) : modes[head]}</b></label>
-    <div class="qkv-scope-map" @pointerdown=${grab} @pointermove=${grab}>
+    <label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-scope-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>${name}</label>
+    <label class="qkv-scope-map">
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
-    </div>
+      <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
+        @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
+      <span aria-hidden="true">${isOn || modes[head] === "zeros" ? "" : MODES[modes[head]]()}</span>
+    </label>
   </div>`;
 }
 
-/** Return the buttons that replace the chosen head's output, and what the chosen replacement is.
+/** Return the modes with another one for a head.
  * @param {State} state
- * @param {Seen} seen
+ * @param {number} head
+ * @param {string} mode */
+const withMode = ({ modes }, head, mode) => modes.map((now, each) => (each === head ? mode : now));
+
+/** Return the choice of what replaces the chosen head's output, and what that is.
+ * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-const replacing = (state, seen, set, id) => html`<div class="qkv-scope-modes">
+const replacing = (state, set, id) => html`<div class="qkv-scope-modes">
   ${choices({
-    label: `output of head ${short(state.head)}`,
+    label: t`output of head ${short(state.head)}`,
     name: `${id}-scope-mode`,
     value: state.modes[state.head],
-    options: MODES.map((value) => ({ value, label: value })),
-    onChange: (mode) => set({ modes: state.modes.map((now, head) => (head === state.head ? mode : now)) }),
+    options: Object.entries(MODES).map(([value, label]) => ({ value, label: label() })),
+    onChange: (mode) => set({ modes: withMode(state, state.head, mode) }),
   })}
-  <p class="qkv-scope-surprise"><span class="qkv-label">loss on repeated symbols</span> ${surprise(seen)}</p>
-  ${button({ label: "all on", disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
-  <p class="qkv-note">${REPLACED[state.modes[state.head]](seen.ids)}</p>
+  <p class="qkv-note">${REPLACED[state.modes[state.head]](read(state.symbols))}</p>
 </div>`;
 
 /** What each mode puts in place of the head's output.
  * @type {Record<string, (ids: number[]) => string>} */
 const REPLACED = {
-  on: () => "its own output, as trained",
-  zeros: () => "nothing: the head is silent",
-  mean: () => "its mean output over 16 random texts",
-  "other text": (ids) => `its output on another text: ${moved(ids).slice(0, 8).map(symbol).join("")}…`,
+  on: () => t`its own output, as trained`,
+  zeros: () => t`nothing: the head is silent`,
+  mean: () => t`its mean output over 16 random texts`,
+  "other text": (ids) => t`its output on another text: ${moved(ids).slice(0, 8).map(symbol).join("")}…`,
 };
 
 const weightsTable = (/** @type {Seen} */ { ids, at, maps, chances }) => ({
-  caption: `Weights of position ${at + 1}, and the chance that the symbol comes next`,
-  head: ["position", ...HEADS.map((head) => `head ${short(head)}`), "chance that it comes next"],
+  caption: t`Weights of position ${at + 1}, and the chance that the symbol comes next`,
+  head: [t`position`, ...HEADS.map((head) => t`head ${short(head)}`), t`chance that it comes next`],
   rows: ids.map((id, i) => [
     `${i + 1}: ${symbol(id)}`,
     ...maps.map((weights) => shown(weights[at * ids.length + i])),
@@ -318,8 +350,8 @@ const weightsTable = (/** @type {Seen} */ { ids, at, maps, chances }) => ({
 });
 
 const scoresTable = (/** @type {Seen} */ { scores }) => ({
-  caption: "Scores of each head: mean weights",
-  head: ["head", ...SCORES.map(([, means]) => means)],
+  caption: t`Scores of each head: mean weights`,
+  head: [t`head`, ...SCORES.map(([, means]) => means())],
   rows: scores.map(({ previous, induction }, head) => [short(head), shown(previous), shown(induction)]),
 });
 
@@ -345,20 +377,20 @@ function training({ step }, { loss, intact }, set) {
   const [now, before] = repeats ? [loss, intact] : [LOSS[i], LOSS[i]];
   return html`<div class="qkv-scope-training">
     ${panel({
-      title: "loss on repeated symbols, in nats",
-      drawing: html`<p class="qkv-note">line: 64 texts in training; dot: this text</p>
+      title: t`loss on repeated symbols, in nats`,
+      drawing: html`<p class="qkv-note">${t`line: 64 texts in training; dot: this text`}</p>
         ${plot({
-          label: `The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,
+          label: t`The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,
           kind: "qkv-scope-plot",
           onDrag: drag,
           marks: [axes(), curve({ points: CURVE, kind: "qkv-scope-loss" }), dots(across(i), now, before)],
         })}`,
     })}
     ${stepSlider({
-      label: "training step",
+      label: t`training step`,
       value: step,
       values: STEPS,
-      text: `${num(step)} of ${num(LAST)}`,
+      text: t`${num(step)} of ${num(LAST)}`,
       onInput: (step) => set({ step }),
     })}
   </div>`;

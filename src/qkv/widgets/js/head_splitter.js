@@ -1,6 +1,7 @@
 import { guard } from "lit-html/directives/guard.js";
+import { keyed } from "lit-html/directives/keyed.js";
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, nothing, num, powersOfTwo, remember, stepSlider, tables, widget } from "./base.js";
+import { dragged, html, nothing, num, remember, t, tables, widget } from "./base.js";
 import { headEntries, nudgeExperiment } from "./maths.js";
 
 const EXAMPLES = [
@@ -9,49 +10,55 @@ const EXAMPLES = [
 ];
 const [BATCH, TOKENS, FEATURES] = [2, 4, 8];
 const NAMES = EXAMPLES.flat();
-const IN_SENTENCES = [...NAMES.slice(0, 5).map((name) => `“${name}”`), "the first “saw”", "“a”", "the last “saw”"];
+/** Return a word as a sentence names it. */
+const named = (/** @type {number} */ token) => {
+  if (NAMES[token] !== "saw") return t`“${NAMES[token]}”`;
+  return token === NAMES.indexOf("saw") ? t`the first “saw”` : t`the last “saw”`;
+};
 const range = (/** @type {number} */ count) => Array.from({ length: count }, (_, i) => i);
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
 const PULL = 0.84; // the share of the picture's height that the ring moves through
-const HEADS = html`heads, <var>H</var>`;
-const SPLITS = powersOfTwo(3);
+const SPLITS = [1, 2, 4]; // the numbers of heads to choose from, and 8 if Python sets it
 
-/** @type {Record<Route, string>} */
+/** @type {Record<Route, () => string>} */
 const WAYS = {
-  right: "split, then transpose",
-  "reshape both ways": "reshape alone",
-  "reshape in": "reshape on the way in",
-  "reshape out": "reshape on the way back",
-  "heads first": "heads before sentences",
+  right: () => t`split, then transpose`,
+  "reshape both ways": () => t`reshape alone`,
+  "reshape in": () => t`reshape on the way in`,
+  "reshape out": () => t`reshape on the way back`,
+  "heads first": () => t`heads before sentences`,
 };
 
 /** @import { SetState } from "./base.js" */
 /** @import { Route } from "./maths.js" */
-/** @typedef {[text: string, isAmiss: boolean][]} Said parts of a sentence, and whether each says what is wrong */
+/** @typedef {(count: number) => unknown} Mark shows a number that says what is wrong */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, y: number } | null }} State */
+ *   grip: { from: number, at: number, y: number } | null, pressed: boolean }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
-  own: { grip: null },
-  says: (/** @type {State} */ state) => `${WAYS[state.wrong]}: ${verdict(state, state.wrong)}`,
+  // After `pressed`, what a word changes shows it by a pulse.
+  own: { grip: null, pressed: false },
+  says: (/** @type {State} */ state) => t`${WAYS[state.wrong]()}: ${verdict(state, state.wrong)}`,
   view: (state, set, id) => html`
     <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
     ${picture(state, set, id)}
-    ${stepSlider({ label: HEADS, value: state.n_heads, values: SPLITS, onInput: (value) => set({ n_heads: value }) })}
+    ${heads(state, set, id)}
     ${tables(() => numbers(state))}`,
 });
 
 /** Return the sentence about the tape: whole, on its way, or dealt.
  * @param {State} state */
 function lead(state) {
-  if (state.dealt >= DEALT) return sentences(state, state.wrong);
-  const rows = rowsOf(state).length;
-  const heads = state.n_heads === 1 ? "1 head" : `${state.n_heads} heads`;
-  if (state.dealt > HELD) return html`The same ${num(rows * FEATURES)} numbers are dealt in two ways …`;
-  return html`In memory, ${num(rows)} words are one tape of ${num(rows * FEATURES)} numbers. Pull the ring down to deal it to ${heads}.`;
+  if (state.dealt >= DEALT) return sentences(state, state.wrong, (count) => html`<b class="qkv-amiss">${count}</b>`);
+  const words = rowsOf(state).length;
+  const tape = num(words * FEATURES);
+  if (state.dealt > HELD) return t`The same ${tape} numbers are dealt in two ways …`;
+  return state.n_heads === 1
+    ? t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to 1 head.`
+    : t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to ${state.n_heads} heads.`;
 }
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
@@ -107,61 +114,66 @@ const outputs = (
   /** @type {Route} */ route,
 ) => outcome(route, n_heads, causal, nudged);
 
-/** Return what a way does, in sentences.
+/** Return what a way does, in sentences: where it puts the pieces, which outputs it changes, and why it may look right.
  * @param {State} state
- * @param {Route} route */
-const sentences = (state, route) =>
-  verdictParts(state, route).map(([text, isAmiss]) => (isAmiss ? html`<b class="qkv-amiss">${text}</b>` : text));
+ * @param {Route} route
+ * @param {Mark} mark
+ * @returns {unknown[]} */
+const sentences = (state, route, mark) => [
+  placing(state, route, mark),
+  changing(state, route, mark),
+  leaking(state, route, mark),
+  route === "right" ? "" : whyUnseen(state, route),
+];
 
 /** Return the sentences as one text.
  * @param {State} state
  * @param {Route} route */
-export const verdict = (state, route) =>
-  verdictParts(state, route)
-    .map(([text]) => text)
-    .join("");
+export const verdict = (state, route) => sentences(state, route, (count) => count).join("");
 
-/** Return sentences about where a way puts the pieces and which outputs it changes, in parts: each is a text, and
- * whether it says what is wrong.
+/** Return how many of the outputs that should change do.
  * @param {State} state
  * @param {Route} route
- * @returns {Said} */
-function verdictParts(state, route) {
-  const all = outputs(state, route);
-  const due = all.filter(({ should }) => should);
+ * @param {Mark} mark */
+function changing(state, route, mark) {
+  const due = outputs(state, route).filter(({ should }) => should);
   const reached = due.filter(({ hears }) => hears).length;
-  const leaks = all.filter(({ should, hears }) => hears && !should).length;
-  const change = `${due.length} output${due.length === 1 ? "" : "s"}${state.causal ? " that may read it" : ""} change`;
-  return [
-    ...placing(state, route),
-    [` If ${IN_SENTENCES[state.nudged]} changes, `, false],
-    reached < due.length
-      ? [`only ${reached} of ${change}`, true]
-      : [`${reached} of ${change}, as ${due.length === 1 ? "it" : "they"} should`, false],
-    leaks ? [`, and ${leaks} that must not`, true] : ["", false],
-    [`.${route === "right" ? "" : whyUnseen(state, route)}`, false],
-  ];
+  const [word, all] = [named(state.nudged), due.length];
+  if (reached < all) {
+    const few = mark(reached);
+    if (!state.causal) return t` If ${word} changes, only ${few} of ${all} outputs change.`;
+    return all === 1
+      ? t` If ${word} changes, only ${few} of 1 output that may read it changes.`
+      : t` If ${word} changes, only ${few} of ${all} outputs that may read it change.`;
+  }
+  if (!state.causal) return t` If ${word} changes, ${all} of ${all} outputs change, as they should.`;
+  return all === 1
+    ? t` If ${word} changes, 1 of 1 output that may read it changes, as it should.`
+    : t` If ${word} changes, ${all} of ${all} outputs that may read it change, as they should.`;
 }
 
-/** Return where a way puts the pieces, in parts.
+/** Return how many outputs change that must not, or nothing.
  * @param {State} state
  * @param {Route} route
- * @returns {Said} */
-function placing(state, route) {
+ * @param {Mark} mark */
+function leaking(state, route, mark) {
+  const leaks = outputs(state, route).filter(({ should, hears }) => hears && !should).length;
+  if (!leaks) return "";
+  return leaks === 1 ? t` ${mark(1)} wrong one does.` : t` ${mark(leaks)} wrong ones do.`;
+}
+
+/** Return where a way puts the pieces.
+ * @param {State} state
+ * @param {Route} route
+ * @param {Mark} mark */
+function placing(state, route, mark) {
   const pieces = examplesOf(state).flatMap((b) => piecesOf(route, state.n_heads, b));
   const misplaced = pieces.filter(({ isMisplaced }) => isMisplaced).length;
-  if (misplaced)
-    return [
-      [`${misplaced} of ${pieces.length} pieces`, true],
-      [" are below another word.", false],
-    ];
-  if (route === "right") return [["Every piece is below its word.", false]];
-  return [
-    [
-      state.n_heads === 1 ? "With one head, both ways are the same." : "The heads are right, but are joined wrongly.",
-      false,
-    ],
-  ];
+  if (misplaced) return t`${mark(misplaced)} of ${pieces.length} pieces are below another word.`;
+  if (route === "right") return t`Every piece is below its word.`;
+  return state.n_heads === 1
+    ? t`With one head, both ways are the same.`
+    : t`The heads are right, but are joined wrongly.`;
 }
 
 /** Return a sentence that says why a wrong way with several heads looks right, or nothing.
@@ -171,7 +183,7 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
   const looksRight = outcome(route, n_heads, causal, nudged).every(({ should, hears }) => should === hears);
   if (n_heads === 1 || !looksRight) return "";
   const isHalf = route === "reshape in" || route === "reshape out";
-  return isHalf && !causal ? " Only a causal mask shows the mistake." : " This word does not show the mistake.";
+  return isHalf && !causal ? t` Only a causal mask shows the mistake.` : t` This word does not show the mistake.`;
 }
 
 /* ---- the picture: the tape, and below it both ways, with a row for each head and a column for each word. Each way has
@@ -186,12 +198,12 @@ function picture(state, set, id) {
     if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
     else if (state.grip) set({ dealt: Math.min(1, Math.max(0, state.grip.from + (y - state.grip.at) / PULL)) });
   });
-  return html`<div class="qkv-deal qkv-drag ${state.dealt >= DEALT ? "qkv-dealt" : ""}"
+  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
-    <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">tape</span>${rows.map((row) => onTape(row, state, set, id))}</div>
+    <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
     ${way(state, "right")} ${way(state, state.wrong)}
-    <label class="qkv-deal-ring"><span class="qkv-unseen">tape, dealt to heads</span>
+    <label class="qkv-deal-ring"><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
         .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
     </label>
@@ -208,12 +220,12 @@ const chosen =
     const word = /** @type {HTMLElement | null | undefined} */ (
       root.elementFromPoint(clientX, clientY)?.closest("[data-token]")
     );
-    if (word) set({ nudged: Number(word.dataset.token) });
+    if (word) set({ nudged: Number(word.dataset.token), pressed: true });
   };
 
-/** Return a word whose letters after the first are left out where they have no room. */
+/** Return a word, on its shade, whose letters after the first are left out where they have no room. */
 const spelt = (/** @type {number} */ token) =>
-  html`${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span>`;
+  html`<em class="qkv-token-${token % TOKENS}">${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span></em>`;
 
 /** Return one way into heads: its title, a row of pieces for each head, the outputs, and the entries of the heads.
  * @param {State} state
@@ -222,27 +234,30 @@ function way(state, route) {
   const { n_heads, nudged } = state;
   const rows = rowsOf(state);
   const isRight = route === "right";
-  return html`<div class="qkv-way ${isRight ? "" : "qkv-wrong-way"}" role="group" aria-label=${WAYS[route]}>
-    <p class="qkv-way-title">${isRight ? html`<b>✓ Right:</b>` : html`<b class="qkv-amiss">✗ Wrong:</b>`} ${WAYS[route]}</p>
-    <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>head ${h + 1}</span>`)}</p>
-    <span class="qkv-way-name" aria-hidden="true">output</span>
+  return html`<div class="qkv-way ${isRight ? "" : "qkv-wrong-way"}" role="group" aria-label=${WAYS[route]()}>
+    <p class="qkv-way-title">${isRight ? html`<b>✓ ${t`Right:`}</b>` : html`<b class="qkv-amiss">✗ ${t`Wrong:`}</b>`} ${WAYS[route]()}</p>
+    <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>${t`head ${h + 1}`}</span>`)}</p>
+    <span class="qkv-way-name" aria-hidden="true">${t`output`}</span>
     ${guard([route, n_heads, rows.length, rows[0], nudged], () => entries(route, n_heads, rows, nudged))}
     <div class="qkv-pieces" aria-hidden="true">${piecesIn(route, n_heads, rows).map(
       ({ token, isMisplaced }) =>
         html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}>${n_heads > 4 ? nothing : spelt(token)}</span>`,
     )}</div>
-    <div class="qkv-way-outputs">${outputs(state, route)
-      .filter(({ row }) => rows.includes(row))
-      .map(
-        ({ row, should, hears }) =>
-          html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${IN_SENTENCES[row]}: </span>${outputWord(hears, rows.length)}</span>`,
-      )}</div>
+    <div class="qkv-way-outputs">${keyed(
+      nudged,
+      outputs(state, route)
+        .filter(({ row }) => rows.includes(row))
+        .map(
+          ({ row, should, hears }) =>
+            html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${t`${named(row)}: `}</span>${outputWord(hears, rows.length)}</span>`,
+        ),
+    )}</div>
   </div>`;
 }
 
 /** Return whether an output changes, as a word, or as a mark if eight outputs have no room for it. */
 const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =>
-  count > TOKENS ? (hears ? "≠" : "=") : hears ? "changes" : "same";
+  count > TOKENS ? (hears ? "≠" : "=") : hears ? t`changes` : t`stays`;
 
 /** Return a word on the tape as a radio button: the word that is changed a little.
  * @param {number} row
@@ -250,10 +265,24 @@ const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =
  * @param {SetState<State>} set
  * @param {string} id */
 const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick qkv-token-${row % TOKENS}" data-token=${row}>
-  <input class="qkv-over" type="radio" name="${id}-nudged" aria-label="change ${IN_SENTENCES[row]}"
-    .checked=${live(row === nudged)} @change=${() => set({ nudged: row })}>
+  <input class="qkv-over" type="radio" name="${id}-nudged" aria-label=${t`change ${named(row)}`}
+    .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true })}>
   ${spelt(row)}
 </label>`;
+
+/** Return the choice of the number of heads.
+ * @param {State} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
+const heads = ({ n_heads }, set, id) => html`<fieldset class="qkv-control qkv-head-counts">
+  <legend class="qkv-label">${t`heads, ${html`<var>H</var>`}`}</legend>
+  <div>${(SPLITS.includes(n_heads) ? SPLITS : [...SPLITS, n_heads]).map(
+    (count) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-heads" .checked=${live(count === n_heads)} @change=${() => set({ n_heads: count })}>
+      ${count}
+    </label>`,
+  )}</div>
+</fieldset>`;
 
 /** Return the pieces in the heads, head by head, each with the words' places from left to right.
  * @param {Route} route
@@ -291,22 +320,22 @@ function numbers(state) {
     /** @type {ReturnType<typeof headEntries>} */ entries,
     /** @type {number} */ b,
     /** @type {number} */ h,
-  ) => [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => IN_SENTENCES[tokenOf(e)]))].join(", ");
+  ) => [...new Set(entries.filter((e) => e.b === b && e.h === h).map((e) => named(tokenOf(e))))].join(t`, `);
   const everyHead = range(BATCH).flatMap((b) => Array.from({ length: state.n_heads }, (_, h) => [b, h]));
   return [
     {
-      caption: `By how much each output changes with ${IN_SENTENCES[state.nudged]}`,
-      head: ["output", "should change", "right way", "wrong way"],
+      caption: t`By how much each output changes with ${named(state.nudged)}`,
+      head: [t`output`, t`should it change?`, t`right way`, t`wrong way`],
       rows: right.map(({ row, moved, should }) => [
-        IN_SENTENCES[row],
-        should ? "yes" : "no",
+        named(row),
+        should ? t`it should` : t`it should not`,
         num(moved),
         num(wrong[row].moved),
       ]),
     },
     {
-      caption: "Whose features are in a head",
-      head: ["example, head", "right way", "wrong way"],
+      caption: t`Whose features are in a head`,
+      head: [t`example, head`, t`right way`, t`wrong way`],
       rows: everyHead.map(([b, h]) => [`${b}, ${h}`, tokensIn(inRight, b, h), tokensIn(inWrong, b, h)]),
     },
   ];

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, num, remember, svg, tables, toggle, widget } from "./base.js";
+import { choices, dragged, html, num, remember, svg, t, tables, toggle, widget } from "./base.js";
 import { coneBelow, patternMask, stepOf } from "./patterns.js";
 
 const TEXT = (
@@ -7,14 +7,23 @@ const TEXT = (
   "and past the old clock on the kitchen wall because it was hungry"
 ).split(" ");
 const N = TEXT.length;
-const NEEDED = TEXT.indexOf("cat"); // the word that the last words need
+const CAT = "cat"; // the word that the last words need
+const NEEDED = TEXT.indexOf(CAT);
 const [MOST_LAYERS, WIDEST] = [6, 16];
-const PATTERNS = ["full", "window", "window and global", "dilated", "strided"];
+/** @type {Record<string, () => string>} */
+const PATTERNS = {
+  full: () => t`full`,
+  window: () => t`window`,
+  "window and global": () => t`window and global`,
+  dilated: () => t`dilated`,
+  strided: () => t`strided`,
+};
 
 // The drawing: a row of spots for each layer with its number on the left, the words' row at the bottom, and the needed
 // word's diamond below it.
 const [ACROSS, UP, LEFT, RIGHT, TOP] = [10.6, 37, 22, 10, 24];
 const [WIDTH, HEIGHT] = [LEFT + RIGHT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
+const GRIP = 12; // of a handle, its radius
 const NEAR_HANDLE = 22; // a press this near to a handle takes it
 const xOf = (/** @type {number} */ token) => LEFT + ACROSS * token;
 const yOf = (/** @type {number} */ layer) => TOP + UP * (MOST_LAYERS - layer);
@@ -34,24 +43,28 @@ export default widget("PatternLab", {
   own: { held: "" },
   says: (/** @type {State} */ state) => {
     const { pairs, known, isReached } = measured(state);
-    return `${state.layers} layers, ${state.pattern}: ${TEXT[state.token - 1]} knows of ${known} words${isReached ? "" : " and not"} of cat, at ${percent(pairs)} of the cost.`;
+    const word = TEXT[state.token - 1];
+    const pattern = PATTERNS[state.pattern]();
+    return isReached
+      ? t`${state.layers} layers, ${pattern}: ${word} knows of ${known} words, also of ${CAT}, at ${percent(pairs)} of the cost.`
+      : t`${state.layers} layers, ${pattern}: ${word} knows of ${known} words, not of ${CAT}, at ${percent(pairs)} of the cost.`;
   },
   view: (state, set, id) => html`
     <div class="qkv-cone">
-      <p class="qkv-cone-says">${sentence(state)}</p>
+      ${reachAndCost(state)}
       ${picture(state, set)}
       <div class="qkv-cone-beside">
         ${words(state, set)}
         <details class="qkv-tables">
-          <summary>Other patterns</summary>
+          <summary>${t`Other patterns`}</summary>
           ${choices({
-            label: "what a word sees in one layer",
+            label: t`what a word sees in one layer`,
             name: `${id}-pattern`,
             value: state.pattern,
-            options: PATTERNS.map((value) => ({ value, label: value })),
+            options: Object.entries(PATTERNS).map(([value, label]) => ({ value, label: label() })),
             onChange: (pattern) => set({ pattern }),
           })}
-          ${toggle({ label: "hide the future", checked: state.causal, onChange: (causal) => set({ causal }) })}
+          ${toggle({ label: t`hide the future`, checked: state.causal, onChange: (causal) => set({ causal }) })}
         </details>
       </div>
     </div>
@@ -86,32 +99,35 @@ function measured({ pattern, window, causal, layers, token }) {
   };
 }
 
-/** Return the reach of the top token and the cost as one sentence.
+/** Return the reach of the top token, and the cost as a bar: full attention fills it.
  * @param {State} state */
-function sentence(state) {
-  const { layers, token } = state;
+function reachAndCost(state) {
   const { pairs, known } = measured(state);
-  const what = layers === 1 ? "1 layer sees" : `${layers} layers, each sees`;
-  return html`${what} ${seenText(state)}: <b>${TEXT[token - 1]}</b> knows of <b class="qkv-cone-known"
-    data-number="known">${known}</b> of ${N}, at <b data-number="cost">${percent(pairs)}</b> of the cost of full attention.`;
+  const word = html`<b>${TEXT[state.token - 1]}</b>`;
+  return html`<div class="qkv-cone-says">
+    <p>${t`${word} knows of ${html`<b class="qkv-cone-known" data-number="known">${known}</b>`} of ${N} words.`}</p>
+    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i style="--qkv-p: ${Math.round(1000 * pairs) / 1000}"></i>
+      <b data-number="cost">${percent(pairs)}</b></div>
+  </div>`;
 }
 
 /** Return what a word in the middle sees in one layer, as text.
  * @param {Chosen} chosen */
 function seenText({ pattern, window, causal }) {
-  if (pattern === "full") return causal ? "all words before" : "all words";
   const width = causal ? window : 2 * window - 1;
-  /** @type {Record<string, string>} */
-  const others = {
-    window: "",
-    "window and global": " and the first 2",
-    dilated: ", every 3rd",
-    strided: ` and every ${ordinal(window)}`,
+  const words = width === 1 ? t`1 word` : t`${width} words`;
+  /** @type {Record<string, () => string>} */
+  const texts = {
+    full: () => (causal ? t`all words before` : t`all words`),
+    window: () => words,
+    "window and global": () => t`${words} and the first 2`,
+    dilated: () => t`${words}, every 3rd`,
+    strided: () => t`${words} and every ${ordinal(window)}`,
   };
-  return `${width} ${width === 1 ? "word" : "words"}${others[pattern]}`;
+  return texts[pattern]();
 }
 
-const ordinal = (/** @type {number} */ n) => `${n}${["th", "st", "nd", "rd"][n] ?? "th"}`;
+const ordinal = (/** @type {number} */ n) => [t`1st`, t`2nd`, t`3rd`][n - 1] ?? t`${n}th`;
 
 /* ---- the cone */
 
@@ -129,20 +145,24 @@ function picture(state, set) {
   const edge = edgeOf(state);
   const grab = dragged(taking(state, set));
   return html`<div class="qkv-cone-picture qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="The words that ${TEXT[token - 1]} depends on, layer by layer. Cat is ${isReached ? "" : "not "}one of them.">
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${
+      isReached
+        ? t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is one of them.`
+        : t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is not one of them.`
+    }>
       ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" d=${links(mask, row, below)} />`)}
       ${svg`<path class="qkv-cone-spots" d=${spots(cone, false)} /><path class="qkv-cone-spots qkv-cone-unused" d=${unused(layers)} />
         <path class="qkv-cone-spots qkv-cone-in" d=${spots(cone, true)} />`}
-      <text class="qkv-cone-layer" x="0" y="10">layer</text>
+      <text class="qkv-cone-layer" x="0" y="10">${t`layer`}</text>
       ${Array.from({ length: MOST_LAYERS }, (_, below) => layerName(below + 1, layers))}
       ${needed(isReached)}
-      ${edge === null ? "" : svg`<circle class="qkv-cone-edge" cx=${xOf(edge)} cy=${yOf(layers - 1)} r="9" />`}
-      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, LEFT + 16, WIDTH - 24)} y=${top.y - 13}>${TEXT[token - 1]}</text>
-        <circle class="qkv-cone-top" cx=${top.x} cy=${top.y} r="9" />`}
+      ${edge === null ? "" : svg`<circle class="qkv-cone-edge" cx=${xOf(edge)} cy=${yOf(layers - 1)} r=${GRIP} />${arrows(xOf(edge), yOf(layers - 1), false)}`}
+      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, LEFT + 16, WIDTH - 24)} y=${top.y - GRIP - 5}>${TEXT[token - 1]}</text>
+        <circle class="qkv-cone-top" cx=${top.x} cy=${top.y} r=${GRIP} />${arrows(top.x, top.y, true)}`}
     </svg>
-    ${over({ label: "word", at: top, value: token, min: 1, max: N, text: TEXT[token - 1], onInput: (token) => set({ token }) })}
+    ${over({ label: t`word`, at: top, value: token, min: 1, max: N, text: TEXT[token - 1], onInput: (token) => set({ token }) })}
     ${over({
-      label: "window",
+      label: t`window`,
       at: { x: xOf(edge ?? token - 1), y: yOf(layers - 1) },
       value: state.window,
       min: 1,
@@ -150,8 +170,18 @@ function picture(state, set) {
       text: seenText(state),
       onInput: (window) => set({ window }),
     })}
-    ${over({ label: "layers", at: { x: 6, y: yOf(layers) }, value: layers, min: 1, max: MOST_LAYERS, text: num(layers), onInput: (layers) => set({ layers }) })}
+    ${over({ label: t`layers`, at: { x: 6, y: yOf(layers) }, value: layers, min: 1, max: MOST_LAYERS, text: num(layers), onInput: (layers) => set({ layers }) })}
   </div>`;
+}
+
+/** Return arrows on a handle: where it can be dragged.
+ * @param {number} x
+ * @param {number} y
+ * @param {boolean} isUpToo */
+function arrows(x, y, isUpToo) {
+  const across = `M${x - 8} ${y}h16m-2 -2l2 2l-2 2M${x - 6} ${y - 2}l-2 2l2 2`;
+  const up = `M${x} ${y - 8}v16m-2 -2l2 2l2 -2M${x - 2} ${y - 6}l2 -2l2 2`;
+  return svg`<path class="qkv-cone-arrows ${isUpToo ? "qkv-cone-on-top" : ""}" d=${isUpToo ? across + up : across} />`;
 }
 
 /** Return the lines from the tokens of the cone in one layer to what they see in the layer below. */
@@ -177,7 +207,7 @@ const layerName = (/** @type {number} */ layer, /** @type {number} */ layers) =>
 
 const needed = (/** @type {boolean} */ isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
   <path class="qkv-cone-needed" d="M${xOf(NEEDED)} ${yOf(0) + 9}l9 10l-9 10l-9 -10z" />
-  <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${isReached ? "cat, the word it needs: found" : "cat, the word it needs: out of reach"}</text>
+  <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${isReached ? t`${CAT}, the word it needs: found` : t`${CAT}, the word it needs: out of reach`}</text>
 </g>`;
 
 /** Return the slider that moves a part of the drawing by keyboard. It lies over that part, and is not seen. A finger
@@ -255,11 +285,11 @@ function words(state, set) {
 const table = (/** @type {State} */ state) => {
   const { window, causal, layers, token } = state;
   return {
-    caption: `Each pattern with these settings: its pairs, and the words that ${TEXT[token - 1]} knows of after ${layers} layers`,
-    head: ["pattern", "pairs (%)", "words known", "cat"],
-    rows: PATTERNS.map((pattern) => {
+    caption: t`Each pattern with these settings: its pairs, and the words that ${TEXT[token - 1]} knows of after ${layers} layers`,
+    head: [t`pattern`, t`pairs (%)`, t`words known`, CAT],
+    rows: Object.entries(PATTERNS).map(([pattern, name]) => {
       const { pairs, known, isReached } = measured({ pattern, window, causal, layers, token });
-      return [pattern, num(100 * pairs), known, isReached ? "in reach" : "out of reach"];
+      return [name(), num(100 * pairs), known, isReached ? t`in reach` : t`out of reach`];
     }),
   };
 };

@@ -13,6 +13,7 @@ import {
   rule,
   slider,
   stepSlider,
+  t,
   tables,
   toggle,
   widget,
@@ -42,14 +43,19 @@ const HEADS = [1, 2, 3, 4, 5, 6, 7, 8];
 const factorOf = (/** @type {number} */ head, /** @type {number} */ distance) =>
   Math.exp(alibiBias(head, HEADS.length, distance));
 const D = html`<var>d</var>`;
-/** @type {Record<Scheme, string>} */
-const SCHEMES = { sinusoidal: "sinusoidal", rope: "RoPE", alibi: "ALiBi" };
+/** The words of the sentence that ask and answer: *it* asks about *cat*.
+ * @type {Record<Token, string>} */
+const TOKENS = { query: "it", key: "cat" };
+/** @type {Scheme[]} */
+const SCHEMES = ["sinusoidal", "rope", "alibi"];
+const nameOfScheme = (/** @type {Scheme} */ scheme) =>
+  ({ sinusoidal: t`sinusoidal`, rope: "RoPE", alibi: "ALiBi" })[scheme];
 const range = (/** @type {number} */ low, /** @type {number} */ high) =>
   Array.from({ length: high - low + 1 }, (_, i) => low + i);
 const DISTANCES = range(-LAST, LAST);
 const EVEN = DISTANCES.filter((distance) => distance % 2 === 0);
 const PLACES = range(0, LAST);
-const DIALS = range(0, 7);
+const DIALS = 4; // clocks that are drawn, of those that turn fast enough to be seen
 const fixed = (/** @type {number} */ x) => num(x, { places: 2 });
 
 export default widget("PositionExplorer", {
@@ -58,13 +64,13 @@ export default widget("PositionExplorer", {
   setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
   says: (/** @type {State} */ state) => {
     const { now, low, high } = current(state);
-    return `${SCHEMES[state.scheme]} positions. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
+    return t`${nameOfScheme(state.scheme)} positions. Query at ${state.query}, key at ${state.key}: ${nameOfScore(state)} ${fixed(now)}. Anywhere in the text: ${fixed(low)} to ${fixed(high)}.`;
   },
   view: (state, set, id) => html`
     <div class="qkv-pos">
-      ${mapPanel(state, set)} ${scoreLine(state)}
+      ${mapPanel(state, set)}
       ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
-      ${distancePanel(state, set)} ${switches(state, set)}
+      ${scoreLine(state)} ${switches(state, set)}
     </div>
     ${settings(state, set, id)}
     ${tables(() => numbers(state))}`,
@@ -157,27 +163,15 @@ const anywhere = remember((/** @type {World} */ world, /** @type {number} */ dis
 }, LOOKS);
 
 const nameOfScore = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words }) => {
-  if (scheme !== "alibi") return "dot product";
-  return words ? "score" : "bias";
+  if (scheme !== "alibi") return t`dot product`;
+  return words ? t`score` : t`bias`;
 };
 
 /* ---- controls */
 
-/** Return words that are hidden on a phone.
- * @param {unknown} words */
-const long = (words) => html`<span class="qkv-pos-long">${words}</span>`;
-
 const switches = (/** @type {State} */ state, /** @type {SetState<State>} */ set) => html`<div class="qkv-pos-switches">
-  ${toggle({
-    label: html`move both${long(": keep the distance")}`,
-    checked: state.together,
-    onChange: (together) => set({ together }),
-  })}
-  ${toggle({
-    label: html`words${long(" of their own")}: <i>it</i>, <i>cat</i>`,
-    checked: state.words,
-    onChange: (words) => set({ words }),
-  })}
+  ${toggle({ label: t`move both`, checked: state.together, onChange: (together) => set({ together }) })}
+  ${toggle({ label: t`words count too`, checked: state.words, onChange: (words) => set({ words }) })}
 </div>`;
 
 const settings = (
@@ -185,12 +179,13 @@ const settings = (
   /** @type {SetState<State>} */ set,
   /** @type {string} */ id,
 ) => html`<details class="qkv-tables qkv-pos-settings">
-  <summary>Other codes, and their settings</summary>
+  <summary>${t`All distances, and other codes`}</summary>
+  ${distancePanel(state, set)}
   ${choices({
-    label: "positions",
+    label: t`positions`,
     name: `${id}-scheme`,
     value: state.scheme,
-    options: /** @type {[Scheme, string][]} */ (Object.entries(SCHEMES)).map(([value, label]) => ({ value, label })),
+    options: SCHEMES.map((value) => ({ value, label: nameOfScheme(value) })),
     onChange: (scheme) => set({ scheme }),
   })}
   <p class="qkv-note">${noteOf(state)}</p>
@@ -203,20 +198,20 @@ const settings = (
 /** Return what a scheme does with positions, as text.
  * @param {Pick<State, "scheme" | "words">} parts */
 function noteOf({ scheme, words }) {
-  if (scheme === "alibi") return "Lowers each score by its distance. There are no codes, and no clocks.";
+  if (scheme === "alibi") return t`Lowers each score by its distance. There are no codes, and no clocks.`;
   if (scheme === "rope") {
     return words
-      ? "Turns the query and the key of the two words."
-      : "Without words: the same numbers as sinusoidal; hands turn the other way.";
+      ? t`Turns the query and the key of the two words.`
+      : t`Without words: the same numbers as sinusoidal; hands turn the other way.`;
   }
   return words
-    ? "Codes are added to words, so words meet codes too. The clocks show the codes alone."
-    : "Codes are added to words. Here they stand alone, without words.";
+    ? t`Codes are added to words, so words meet codes too. The clocks show the codes alone.`
+    : t`Codes are added to words. Here they stand alone, without words.`;
 }
 
 const featuresSlider = (/** @type {State} */ { d }, /** @type {SetState<State>} */ set) =>
   stepSlider({
-    label: html`features, ${D}`,
+    label: t`features, ${D}`,
     value: d,
     values: [4, 8, 16, 32, 64, 128],
     onInput: (value) => set({ d: value }),
@@ -224,7 +219,7 @@ const featuresSlider = (/** @type {State} */ { d }, /** @type {SetState<State>} 
 
 const baseSlider = (/** @type {State} */ { base }, /** @type {SetState<State>} */ set) =>
   logSlider({
-    label: "base",
+    label: t`base`,
     value: base,
     min: SMALLEST_BASE,
     max: 1_000_000,
@@ -233,11 +228,11 @@ const baseSlider = (/** @type {State} */ { base }, /** @type {SetState<State>} *
 
 const headSlider = (/** @type {State} */ { head }, /** @type {SetState<State>} */ set) =>
   slider({
-    label: "head",
+    label: t`head`,
     value: head,
     min: 1,
     max: 8,
-    text: `${head}, slope 1/${2 ** head}`,
+    text: t`${head}, slope 1/${2 ** head}`,
     onInput: (value) => set({ head: value }),
   });
 
@@ -266,30 +261,24 @@ const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {nu
  * @param {State} state
  * @param {SetState<State>} set
  * @param {Token} name */
-const handle = (
-  state,
-  set,
-  name,
-) => html`<label class="qkv-pos-handle qkv-pos-handle-${name}" style="--at: ${state[name] / LAST}">
-  ${name} <b aria-hidden="true">${state[name]}</b>
-  <input class="qkv-over" type="range" min="0" max=${LAST} .value=${live(String(state[name]))}
-    @input=${(/** @type {{ target: HTMLInputElement }} */ event) => set(move(state, name, Number(event.target.value)))}>
-</label>`;
+const handle = (state, set, name) => {
+  const label = name === "query" ? t`query ${TOKENS.query}` : t`key ${TOKENS.key}`;
+  return html`<label class="qkv-pos-handle qkv-pos-handle-${name}" style="--at: ${state[name] / LAST}">
+    ${TOKENS[name]} <b aria-hidden="true">${state[name]}</b>
+    <input class="qkv-over" type="range" min="0" max=${LAST} aria-label=${label} .value=${live(String(state[name]))}
+      @input=${(/** @type {{ target: HTMLInputElement }} */ event) => set(move(state, name, Number(event.target.value)))}>
+  </label>`;
+};
 
 /* ---- the map: a column for every position in the text, of its features, or of the factors of ALiBi's heads */
 
 /** @param {State} state
  * @param {SetState<State>} set */
 function mapPanel(state, set) {
-  const { title, where, rows, most, height, legend, key } = pictured(state);
+  const { label, rows, most, height, key } = pictured(state);
   const scores = state.scheme === "alibi";
   const grab = dragged(grabText(state, set));
-  const label = `${title}${where}: ${legend.join(" to ")}. Query at ${state.query}, key at ${state.key}.`;
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
-    <figcaption>
-      <span class="qkv-label">${title}${long(where)}</span>
-      <span class="qkv-pos-legend">${legend[0]} <i></i> ${legend[1]}</span>
-    </figcaption>
     <div class="qkv-pos-text qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${handle(state, set, "query")}
       <div class="qkv-pos-picture">
@@ -334,24 +323,17 @@ const stretchBetween = (/** @type {State} */ { query, key }) => html`<div class=
 /** @param {State} state */
 function pictured(state) {
   const here = world(state);
+  const { query, key } = state;
   if (state.scheme === "alibi") {
-    const rows = (/** @type {number} */ row) => PLACES.map((s) => factorOf(row + 1, state.query - s));
-    const title = "what each head multiplies a weight by";
-    const where = ", for a key at each position; head 1 is at the top";
-    return { title, where, rows, most: 1, height: HEADS.length, legend: ["0", "1"], key: state.query };
+    const rows = (/** @type {number} */ row) => PLACES.map((s) => factorOf(row + 1, query - s));
+    const label = t`What each head multiplies a weight by, from 0 to 1, for a key at each position. Query at ${query}, key at ${key}.`;
+    return { label, rows, most: 1, height: HEADS.length, key: query };
   }
-  const most = here.pair ? 3 : 1;
-  const what = {
-    sinusoidal: here.pair ? "it + codes of" : "codes of",
-    rope: here.pair ? "it, turned at" : "hands, turned at",
-  };
   return {
-    title: `${what[state.scheme]} positions 0 to ${LAST}`,
-    where: `, ${state.d} features down`,
-    rows: (/** @type {number} */ feature) => PLACES.map((t) => here.query(t)[feature]),
-    most,
+    label: t`The codes of positions 0 to ${LAST}: ${state.d} features each. Query at ${query}, key at ${key}.`,
+    rows: (/** @type {number} */ feature) => PLACES.map((place) => here.query(place)[feature]),
+    most: here.pair ? 3 : 1,
     height: state.d,
-    legend: [`−${most}`, `${most}`],
     key: here,
   };
 }
@@ -379,7 +361,7 @@ function scoreLine(state) {
   const { distance, now, low, high } = current(state);
   return html`<p class="qkv-pos-says">
     <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
-    <span>${nameOfScore(state)} at distance <b>${num(distance)}</b><br><span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span></span>
+    <span>${t`${nameOfScore(state)} at distance ${num(distance)}`}<br><span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span></span>
   </p>`;
 }
 
@@ -395,7 +377,7 @@ function distancePanel(state, set) {
       scale: across,
       ticks: [-100, -50, 0, 50, 100],
       format: (tick) => num(tick),
-      title: `${nameOfScore(state)} over distance, query − key`,
+      title: t`${nameOfScore(state)} over distance, query − key`,
     }),
     rule({ x1: across(0), x2: across(0), kind: "qkv-here" }),
     rule({ x1: x, x2: x, y1: axis.height(low), y2: axis.height(high), kind: "qkv-pos-anywhere" }),
@@ -405,7 +387,7 @@ function distancePanel(state, set) {
   const grab = (/** @type {Grip} */ { x }) => set(atDistance(state, Math.round((2 * x - 1) * LAST)));
   return html`<figure class="qkv-panel qkv-pos-curve">
     ${plot({
-      label: `${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
+      label: t`${nameOfScore(state)} against distance: ${fixed(now)} at ${distance}.`,
       marks,
       onDrag: dragged(grab),
     })}
@@ -417,9 +399,10 @@ function distancePanel(state, set) {
  * @param {number} low
  * @param {number} high */
 function anywhereText(distance, low, high) {
-  if (Math.abs(distance) === LAST) return "No other place has this distance.";
-  if (fixed(low) === fixed(high)) return html`<b>The same</b> everywhere${long(" in the text")}.`;
-  return html`Elsewhere${long(" in the text")}: <b>${fixed(low)}</b> to <b>${fixed(high)}</b>.`;
+  if (Math.abs(distance) === LAST) return t`No other place has this distance.`;
+  if (fixed(low) === fixed(high)) return html`<b>${t`The same everywhere.`}</b>`;
+  const [from, to] = [low, high].map((score) => html`<b>${fixed(score)}</b>`);
+  return t`Elsewhere: ${from} to ${to}.`;
 }
 
 /** Return query and key at a distance. The query keeps its position if the key is then within the text.
@@ -432,21 +415,29 @@ function atDistance({ query }, distance) {
 
 /* ---- the clocks, or ALiBi's heads */
 
-/** @param {State} state
+/** Return some clocks of the faster half, large, and the sum of the products of all others.
+ * @param {State} state
  * @param {SetState<State>} set */
 function clocksPanel(state, set) {
-  const pairs = state.d / 2;
-  const shown = pairs <= 8 ? range(0, pairs - 1) : DIALS.map((i) => Math.round((i * (pairs - 1)) / 7));
   const clocks = clocksOf(state);
+  const shown = faster(clocks.length);
+  const others = clocks.filter((_, i) => !shown.includes(i));
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <figcaption>
-      <span class="qkv-label">hands of <b class="qkv-pos-query">query</b>, <b class="qkv-pos-key">key</b></span>
-      <span class="qkv-label">sum of all ${pairs}: <b data-number="clocks">${fixed(sumOf(clocks))}</b></span>
-    </figcaption>
-    <div class="qkv-pos-dials">${shown.map((clock) => dial(clocks[clock], dragged(turnHand(state, set, clock))))}</div>
-    <div class="qkv-ends"><span>fast: a turn in ${turnOf(clocks[0])} tokens</span><span>slow: in ${turnOf(clocks[pairs - 1])}</span></div>
+    <div class="qkv-pos-dials">${shown.map((clock) => dial(clocks[clock], dragged(turnHand(state, set, clock))))}${
+      others.length
+        ? html`<div class="qkv-pos-others"><small>${t`+ ${others.length} slower`}</small><b data-number="others">${fixed(sumOf(others))}</b></div>`
+        : nothing
+    }</div>
   </figure>`;
 }
+
+/** Return the indices of the clocks that are drawn: all of a few, or some of the faster half, for the hands of the slower
+ * half hardly part.
+ * @param {number} pairs */
+const faster = (pairs) =>
+  pairs <= DIALS
+    ? range(0, pairs - 1)
+    : range(0, DIALS - 1).map((i) => Math.round((i * (pairs / 2 - 1)) / (DIALS - 1)));
 
 const sumOf = (/** @type {Clock[]} */ clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
 const turnOf = (/** @type {Pick<Clock, "tokens">} */ { tokens }) => num(tokens, { digits: 2 });
@@ -496,15 +487,19 @@ function clocksOf(state) {
   });
 }
 
-/** Return a clock. Transforms turn the hands without a new layout.
+/** Return a clock. Transforms turn the hands without a new layout. The angle between them is shaded: it stays when both
+ * tokens move.
  * @param {Clock} clock
  * @param {ReturnType<typeof dragged>} turn */
 function dial({ asking, answering, product }, turn) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
-  const hand = (/** @type {number[]} */ [x, y]) =>
-    `transform: rotate(${Math.atan2(x, y)}rad) scaleY(${Math.hypot(x, y) / longest})`;
+  const angleOf = (/** @type {number[]} */ [x, y]) => Math.atan2(x, y);
+  const hand = (/** @type {number[]} */ features) =>
+    `transform: rotate(${angleOf(features)}rad) scaleY(${Math.hypot(...features) / longest})`;
+  const between = wrapped(angleOf(asking) - angleOf(answering));
+  const from = angleOf(between > 0 ? answering : asking);
   return html`<div class="qkv-pos-clock">
-    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" @pointerdown=${turn} @pointermove=${turn}>
+    <div class="qkv-pos-dial qkv-drag" aria-hidden="true" style="--from: ${from}rad; --angle: ${Math.abs(between)}rad" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
     <b>${fixed(product)}</b>
@@ -518,13 +513,13 @@ function dial({ asking, answering, product }, turn) {
 function headsPanel(state, set, id) {
   const distance = state.query - state.key;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <figcaption><span class="qkv-label">at distance ${Math.abs(distance)}, each head multiplies a weight by</span></figcaption>
-    <div class="qkv-pos-dials" role="radiogroup" aria-label="head">${HEADS.map((head) => {
+    <figcaption><span class="qkv-label">${t`at distance ${Math.abs(distance)}, each head multiplies a weight by`}</span></figcaption>
+    <div class="qkv-pos-dials" role="radiogroup" aria-label=${t`head`}>${HEADS.map((head) => {
       const factor = factorOf(head, distance);
       return html`<label class="qkv-pos-head">
         <input class="qkv-over" type="radio" name="${id}-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>
         <span class="qkv-heat" style="--qkv-p: ${factor}">${fixed(factor)}</span>
-        <small>head ${head}</small>
+        <small>${t`head ${head}`}</small>
       </label>`;
     })}</div>
   </figure>`;
@@ -547,15 +542,15 @@ function overDistanceTable(state) {
     fixed(score(state.query, state.query + apart)),
   ]);
   return {
-    caption: `${nameOfScore(state)}, query at ${state.query}`,
-    head: ["distance", "key before", "key after"],
+    caption: t`${nameOfScore(state)}, query at ${state.query}`,
+    head: [t`distance`, t`key before`, t`key after`],
     rows,
   };
 }
 
 const headsTable = (/** @type {State} */ { query, key }) => ({
-  caption: `ALiBi's heads at distance ${Math.abs(query - key)}`,
-  head: ["head", "slope", "factor"],
+  caption: t`ALiBi's heads at distance ${Math.abs(query - key)}`,
+  head: [t`head`, t`slope`, t`factor`],
   rows: HEADS.map((head) => [head, `1/${2 ** head}`, fixed(factorOf(head, query - key))]),
 });
 
@@ -563,7 +558,7 @@ const headsTable = (/** @type {State} */ { query, key }) => ({
 function clockTables(state) {
   const clocks = clocksOf(state);
   const rows = clocks.map((clock, i) => [i + 1, turnOf(clock), fixed(clock.product)]);
-  const table = { caption: "all clocks", head: ["clock", "tokens a turn", "product"], rows };
+  const table = { caption: t`all clocks`, head: [t`clock`, t`tokens a turn`, t`product`], rows };
   return state.words && state.scheme === "sinusoidal" ? [table, termsTable(state, sumOf(clocks))] : [table];
 }
 
@@ -576,10 +571,10 @@ function termsTable(state, places) {
   const content = dot(it, cat);
   const rows = [
     ["it · cat", fixed(content)],
-    ["it · key's code", fixed(dot(it, key(state.key)) - content)],
-    ["query's code · cat", fixed(dot(cat, query(state.query)) - content)],
-    ["code · code (clocks)", fixed(places)],
-    ["together", fixed(score(state.query, state.key))],
+    [t`it · key's code`, fixed(dot(it, key(state.key)) - content)],
+    [t`query's code · cat`, fixed(dot(cat, query(state.query)) - content)],
+    [t`code · code (clocks)`, fixed(places)],
+    [t`together`, fixed(score(state.query, state.key))],
   ];
-  return { caption: "the terms of the dot product", head: ["term", "product"], rows };
+  return { caption: t`the terms of the dot product`, head: [t`term`, t`product`], rows };
 }

@@ -3,17 +3,20 @@ import {
   allHeads,
   contrastOf,
   finding,
+  layerTabs,
+  lead,
   lookOf,
+  matrixOf,
   nameOf,
   ONE,
   oneHead,
   orders,
   scoresTable,
-  scroller,
   seenIn,
+  tokenSlider,
   weightsTable,
 } from "./atlas.js";
-import { button, choices, html, logSlider, nothing, num, readings, remember, tables, toggle, widget } from "./base.js";
+import { button, html, logSlider, nothing, num, readings, remember, t, tables, toggle, widget } from "./base.js";
 import { headScores } from "./head_scores.js";
 import { whenColoursChange } from "./heatmap.js";
 
@@ -32,13 +35,8 @@ const SEPARATORS = new Set(["[SEP]"]);
 export default widget("RealModel", {
   // The loaded model, the texts that it has read by their sentences, how far it is loaded, and what went wrong.
   own: { repainted: 0, model: null, texts: {}, phase: "stored", loaded: 0, total: 0, problem: "" },
-  setup: ({ state, set, root, eachDrawing }) => {
-    const [read, scroll] = [reader(state, set), scroller(root)];
-    eachDrawing(() => {
-      read();
-      scroll();
-    });
-    scroll();
+  setup: ({ state, set, eachDrawing }) => {
+    eachDrawing(reader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
   },
   says: (/** @type {State} */ state) => `${finding(chosen(state))} ${state.problem}`.trim(),
@@ -48,12 +46,15 @@ export default widget("RealModel", {
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => same(each, [layer, head]));
     return html`<div class="qkv-real">${sentence(state, set, id)}</div>
-      <div class="qkv-atlas qkv-real-atlas">
-        ${allHeads(seen, { ...look, isOff }, set, id)}
+      <div class="qkv-atlas qkv-real-atlas ${state.matrix ? "qkv-atlas-whole" : ""}">
+        ${lead(seen)}
+        ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
+        ${allHeads(seen, { ...look, isOff }, set, id)}
         <div class="qkv-atlas-below">
-          <div class="qkv-real-handles">${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}</div>
-          <details class="qkv-tables"><summary>Order, scores and contrast of heads</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
+          ${tokenSlider(seen, set)} ${matrixOf(look, set)}
+          ${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}
+          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
@@ -140,12 +141,12 @@ function reader(state, set) {
         (read) => {
           const problem = read.rows.length
             ? ""
-            : `The sentence has ${read.ids.length} tokens; the page takes ${LONGEST}.`;
+            : t`The sentence has ${read.ids.length} tokens; the page takes ${LONGEST}.`;
           set({ texts: { ...state.texts, [text]: read }, problem });
         },
         () => {
           asked.delete(text);
-          set({ problem: "A word of this sentence could not be loaded. Is there a network?" });
+          set({ problem: t`A word of this sentence could not be loaded. Is there a network?` });
         },
       );
     }
@@ -170,8 +171,8 @@ async function load(set) {
 
 const problemText = () =>
   document.querySelector('script[src*="qkv-site.js"]')
-    ? "The model could not be loaded: this copy of the site has no model, or there is no network. The stored sentences stay."
-    : "The model runs on the course’s site. Here, qkv.look shows any model that you have.";
+    ? t`The model could not be loaded: this copy of the site has no model, or there is no network. The stored sentences stay.`
+    : t`The model runs on the course’s site. Here, qkv.look shows any model that you have.`;
 
 /** @param {string} address */
 const withEngine = (address) =>
@@ -189,25 +190,31 @@ const withEngine = (address) =>
 
 /* ---- the controls */
 
-/** Return the sentence: a field, and the stored ones.
+/** Return the stored sentences; with the model, or with a sentence that is not stored, also a field.
  * @param {State} state
  * @param {(changes: Partial<State>) => void} set
  * @param {string} id */
 function sentence(state, set, id) {
   const stored = storedParts(state.stored, state.packed);
-  const isUnread = state.phase !== "ready" && !stored.some((each) => each.sentence === state.sentence);
-  return html`<label class="qkv-control qkv-typed"><span class="qkv-label">${
-    isUnread ? html`<b>load the model to see this sentence</b>` : "sentence"
-  }</span>
+  const isStored = stored.some((each) => each.sentence === state.sentence);
+  const isReady = state.phase === "ready";
+  const label = isReady || isStored ? t`sentence` : html`<b>${t`load the model to see this sentence`}</b>`;
+  return html`<fieldset class="qkv-control qkv-real-stored">
+      <legend class="qkv-unseen">${t`stored sentences`}</legend>
+      ${stored.map(
+        (
+          each,
+        ) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-stored" .checked=${live(each.sentence === state.sentence)}
+          @change=${() => set({ sentence: each.sentence, token: each.sentence.includes(" it ") ? 9 : -1 })}>${shortOf(each.sentence)}</label>`,
+      )}
+    </fieldset>
+    ${
+      isReady || !isStored
+        ? html`<label class="qkv-control qkv-typed"><span class="qkv-label">${label}</span>
       <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
-        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ sentence: target.value, token: -1 })}></label>
-    ${choices({
-      label: html`<span class="qkv-unseen">stored sentences</span>`,
-      name: `${id}-stored`,
-      value: state.sentence,
-      options: stored.map((each) => ({ value: each.sentence, label: shortOf(each.sentence) })),
-      onChange: (sentence) => set({ sentence, token: sentence.includes(" it ") ? 9 : -1 }),
-    })}`;
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ sentence: target.value, token: -1 })}></label>`
+        : nothing
+    }`;
 }
 
 /** Return the end of a long sentence.
@@ -220,12 +227,11 @@ const shortOf = (sentence) => (sentence.length > 30 ? `… ${sentence.split(" ")
 function offer({ phase, loaded, total, problem }, set) {
   const megabytes = (/** @type {number} */ bytes) => num(bytes / 1e6, { places: 1 });
   if (phase === "loading") {
-    return html`<p role="status">Loading: ${megabytes(loaded)} of ${total ? megabytes(total) : "13"} MB.</p>
-      <progress aria-label="model loaded" max=${total || 1} value=${loaded}></progress>`;
+    return html`<p role="status">${t`Loading: ${megabytes(loaded)} of ${total ? megabytes(total) : "13"} MB.`}</p>
+      <progress aria-label=${t`model loaded`} max=${total || 1} value=${loaded}></progress>`;
   }
-  return html`<p>${problem || "Load the model to type any sentence, change the softmax, and switch heads off."}</p>
-    ${button({ label: `Load the model (${SIZE})`, onClick: () => load(set) })}
-    <p class="qkv-note">It runs in this page, and is kept for the next visit. Nothing that you type leaves the page.</p>`;
+  return html`<div class="qkv-real-offer">${button({ label: t`Load the model (${SIZE})`, onClick: () => load(set) })}
+    <p class="qkv-note">${problem || t`Then type any sentence, and switch heads off. What you type stays in this page.`}</p></div>`;
 }
 
 /** @param {ReturnType<typeof seenIn>} seen
@@ -233,27 +239,27 @@ function offer({ phase, loaded, total, problem }, set) {
  * @param {(changes: Partial<State>) => void} set */
 function handles({ layer, head }, state, set) {
   const others = state.off.filter((each) => !same(each, [layer, head]));
-  return html`<div class="qkv-controls">
+  return html`<div class="qkv-real-handles"><div class="qkv-controls">
       ${logSlider({
-        label: html`temperature, <var>T</var>`,
+        label: t`temperature, ${html`<var>T</var>`}`,
         value: state.temperature,
         min: 0.1,
         max: 10,
         onInput: (temperature) => set({ temperature }),
       })}
-      ${toggle({ label: html`divide by √<var>d<sub>k</sub></var>`, checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
+      ${toggle({ label: t`divide by √${html`<var>d<sub>k</sub></var>`}`, checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
       ${toggle({
-        label: `head ${nameOf(layer, head)} off`,
+        label: t`head ${nameOf(layer, head)} off`,
         checked: others.length < state.off.length,
         onChange: (off) => set({ off: off ? [...others, [layer, head]] : others }),
       })}
-      ${button({ label: "all on", disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
+      ${button({ label: t`all on`, disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
     </div>
-    <label class="qkv-control qkv-typed"><span class="qkv-label">compare with the sentence</span>
+    <label class="qkv-control qkv-typed"><span class="qkv-label">${t`compare with the sentence`}</span>
       <input type="text" maxlength="300" autocomplete="off" .value=${live(state.other)}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ other: target.value })}></label>
     ${readings(measures(state))}
-    ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}`;
+    ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}</div>`;
 }
 
 /** Return what the model is for, the similarity of two sentences, and what the handles do to the sentence's vector.
@@ -273,16 +279,16 @@ function measures(state) {
       : "–";
   const trained = vectorOf(text, NONE, 1, true);
   return [
-    ["similarity of the two sentences (cosine)", cosine(vectorOf(text), vectorOf(other))],
-    ["the sentence’s vector with that of the model as trained", cosine(vectorOf(text), trained)],
+    [t`similarity of the two sentences (cosine)`, cosine(vectorOf(text), vectorOf(other))],
+    [t`the sentence’s vector with that of the model as trained`, cosine(vectorOf(text), trained)],
     off.length
       ? [
-          `control: without ${controls(off)
+          t`control: without ${controls(off)
             .map(([layer, head]) => nameOf(layer, head))
             .join(", ")}`,
           cosine(vectorOf(text, controls(off)), trained),
         ]
-      : ["control: other heads of the same layers off", "–"],
+      : [t`control: other heads of the same layers off`, "–"],
   ];
 }
 

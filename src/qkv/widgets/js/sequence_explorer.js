@@ -10,6 +10,7 @@ import {
   slider,
   stepSlider,
   svg,
+  t,
   tables,
   toggle,
   widget,
@@ -22,14 +23,18 @@ import { MOLECULES } from "./molecules.js";
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
  *   patch: number, repainted: number, typed: string | null }} State */
-/** @typedef {{ tokens: string[], between?: string, gloss?: string[] }} Sentence */
-/** @typedef {{ rows: number[][], names: string[], columns: string[] }} Matrix with names for its rows and columns */
-/** @typedef {ReturnType<typeof computed>} Seen */
+/** @typedef {{ tokens: string[], between?: string }} Sentence */
+/** @typedef {Omit<State, "row" | "repainted">} Chosen the object */
+/** @typedef {{ kind: string, rows: number[][], names: string[], row: number, same: number[] }} Seen the matrix, the names
+ *   of its rows, the chosen one, and the others with its numbers */
 /** @typedef {object} Kind a kind of object
- * @property {string} unit what a row of its matrix is
- * @property {(chosen: Omit<State, "kind" | "row" | "repainted">) => Matrix} from its matrix
- * @property {(state: State) => string} columns
- * @property {(state: State, token: string) => boolean} [isMadeUp] whether the features of a token are random
+ * @property {() => string} label
+ * @property {() => string} unit what a row of its matrix is
+ * @property {(chosen: Chosen) => number[][]} rows its matrix
+ * @property {(chosen: Chosen) => string[]} names
+ * @property {(chosen: Chosen) => string[]} columns
+ * @property {(names: string[], row: number) => string[]} marks what stands at the rows: all names, or that of the chosen one
+ * @property {(state: State, size: unknown) => unknown} caption
  * @property {(state: State) => unknown} [picture] its matrix in colours of its own
  * @property {(state: State, row: number, set: SetState<State>) => unknown} drawn its drawing
  * @property {(state: State, set: SetState<State>, id: string) => unknown} settings */
@@ -37,11 +42,19 @@ import { MOLECULES } from "./molecules.js";
 /** @type {Sentence[]} */
 const SENTENCES = [
   { tokens: ["I", "saw", "a", "saw"] },
-  { tokens: ["中和", "有", "一個", "永和路"], between: "", gloss: ["in Zhonghe", "there is", "a", "Yonghe Road"] },
+  { tokens: ["中和", "有", "一個", "永和路"], between: "" },
   { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
-const FEATURES = ["alive", "action", "place", "connecting"];
+/** What stands below a word of the Chinese sentence. */
+const glossOf = (/** @type {string} */ token) =>
+  /** @type {Record<string, string>} */ ({
+    中和: t`in Zhonghe`,
+    有: t`there is`,
+    一個: t`a`,
+    永和路: t`Yonghe Road`,
+  })[token];
+const features = () => [t`alive`, t`action`, t`place`, t`connecting`];
 /** Made-up numbers: how much each token is something alive, an action, a place, and a small connecting word.
  * @type {Record<string, number[]>} */
 const EMBEDDING = {
@@ -68,7 +81,6 @@ const BANDS = 20;
 const SIDE = 16;
 
 const MOST_TOKENS = 12;
-const LONG = 18; // the number of letters after which a row's name is cut
 
 /** Return the tokens of a text that the reader types: words, and single Chinese characters.
  * @param {string | null} typed
@@ -90,45 +102,57 @@ function embedding(token) {
   const next = randomIntegers(
     [...token].reduce((seed, letter) => (31 * seed + /** @type {number} */ (letter.codePointAt(0))) % 2 ** 31, 7),
   );
-  return FEATURES.map(() => (next() % 11) / 10);
+  return EMBEDDING.I.map(() => (next() % 11) / 10);
 }
 
 const onehot = (/** @type {number} */ index, /** @type {number} */ length) =>
   Array.from({ length }, (_, i) => Number(i === index));
 
+const wordsOf = (/** @type {string[]} */ tokens) => [...new Set([...VOCABULARY, ...tokens])];
+const all = (/** @type {string[]} */ names) => names;
+const onlyChosen = (/** @type {string[]} */ names, /** @type {number} */ row) =>
+  names.map((name, i) => (i === row ? name : ""));
+/** @type {Record<string, () => string>} */
+const MOLECULE_NAMES = { water: () => t`water`, ethanol: () => t`ethanol`, "acetic acid": () => t`acetic acid` };
+
 /** The kinds of object.
  * @type {Record<string, Kind>} */
 const KINDS = {
   text: {
-    unit: "token",
-    from: ({ sentence, embedded, typed }) => {
+    label: () => t`text`,
+    unit: () => t`token`,
+    rows: ({ sentence, embedded, typed }) => {
       const { tokens } = sentenceOf({ sentence, typed });
-      const words = [...new Set([...VOCABULARY, ...tokens])];
-      const rows = tokens.map((t) => (embedded ? embedding(t) : onehot(words.indexOf(t), words.length)));
-      return { rows, names: tokens, columns: embedded ? FEATURES : words };
+      const words = wordsOf(tokens);
+      return tokens.map((token) => (embedded ? embedding(token) : onehot(words.indexOf(token), words.length)));
     },
-    columns: ({ embedded }) => (embedded ? "made-up features as columns" : "a column for each word in the list"),
-    isMadeUp: ({ embedded }, token) => embedded && !Object.hasOwn(EMBEDDING, token),
+    names: (chosen) => sentenceOf(chosen).tokens,
+    columns: (chosen) => (chosen.embedded ? features() : wordsOf(sentenceOf(chosen).tokens)),
+    marks: all,
+    caption: (state, size) => {
+      if (isCut(state)) return t`${size}, the first ${MOST_TOKENS} tokens`;
+      return state.embedded ? t`${size}, made-up features` : t`${size}, a column for each word`;
+    },
     drawn: drawText,
     settings: (state, set) => html`<div class="qkv-own-text">
-      <label><span class="qkv-unseen">your own sentence</span>
-        <input type="text" maxlength="60" placeholder="type a sentence" autocomplete="off" spellcheck="false"
+      <label><span class="qkv-unseen">${t`your own sentence`}</span>
+        <input type="text" maxlength="60" placeholder=${t`type a sentence`} autocomplete="off" spellcheck="false"
           .value=${live(state.typed ?? textOf(SENTENCES[state.sentence]))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
-      ${toggle({ label: "features", checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
+      ${toggle({ label: t`features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
     </div>`,
   },
   speech: {
-    unit: "window",
-    from: ({ tenths }) => {
-      const rows = spectrum(tenths);
-      const columns = rows[0].map((_, j) => `band ${j + 1}`);
-      return { rows, names: rows.map((_, i) => `${i * 10}–${i * 10 + 25} ms`), columns };
-    },
-    columns: () => `loudness in ${BANDS} bands as columns`,
+    label: () => t`speech`,
+    unit: () => t`window`,
+    rows: ({ tenths }) => spectrum(tenths),
+    names: ({ tenths }) => spectrum(tenths).map((_, i) => `${i * 10}–${i * 10 + 25} ms`),
+    columns: () => Array.from({ length: BANDS }, (_, j) => t`band ${j + 1}`),
+    marks: onlyChosen,
+    caption: (_, size) => t`${size}, the loudness in ${BANDS} bands`,
     drawn: drawSound,
     settings: ({ tenths }, set) =>
       slider({
-        label: "a rising tone, its length",
+        label: t`a rising tone, its length`,
         value: tenths,
         min: 1,
         max: 5,
@@ -137,46 +161,47 @@ const KINDS = {
       }),
   },
   graph: {
-    unit: "atom",
-    from: ({ molecule }) => {
-      const names = MOLECULES[molecule].atoms.split(" ");
-      return { rows: names.map((atom) => onehot(ATOMS.indexOf(atom), 3)), names, columns: ATOMS };
-    },
-    columns: () => "a column for each kind of atom",
+    label: () => t`graph`,
+    unit: () => t`atom`,
+    rows: ({ molecule }) => atomsOf(molecule).map((atom) => onehot(ATOMS.indexOf(atom), ATOMS.length)),
+    names: ({ molecule }) => atomsOf(molecule),
+    columns: () => ATOMS,
+    marks: all,
+    caption: (_, size) => t`${size}, a column for each kind of atom`,
     drawn: drawMolecule,
     settings: ({ molecule }, set, id) =>
       choices({
-        label: "molecule",
+        label: t`molecule`,
         name: `${id}-molecule`,
         value: molecule,
-        options: Object.keys(MOLECULES).map((name) => ({ value: name, label: name })),
+        options: Object.keys(MOLECULES).map((name) => ({ value: name, label: MOLECULE_NAMES[name]() })),
         onChange: (value) => set({ molecule: value }),
       }),
   },
   image: {
-    unit: "patch",
-    from: ({ patch }) => {
-      const rows = patches(patch);
-      const across = SIDE / patch;
-      const names = rows.map((_, i) => `down ${Math.floor(i / across) + 1}, across ${(i % across) + 1}`);
-      const columns = rows[0].map(
-        (_, j) => `${["red", "green", "blue"][j % 3]}${patch > 1 ? ` ${Math.floor(j / 3) + 1}` : ""}`,
-      );
-      return { rows, names, columns };
-    },
-    columns: ({ patch }) => `red, green and blue of ${patch > 1 ? `${patch * patch} pixels` : "a pixel"} as columns`,
+    label: () => t`image`,
+    unit: () => t`patch`,
+    rows: ({ patch }) => patches(patch),
+    names: ({ patch }) =>
+      patches(patch).map((_, i) => t`down ${Math.floor((i * patch) / SIDE) + 1}, across ${(i % (SIDE / patch)) + 1}`),
+    columns: ({ patch }) =>
+      Array.from({ length: patch * patch }, (_, i) => [t`red ${i + 1}`, t`green ${i + 1}`, t`blue ${i + 1}`]).flat(),
+    marks: () => [],
+    caption: (_, size) => t`${size}, three numbers for each pixel`,
     picture: ({ patch }) => inTheirColours(patch),
     drawn: drawImage,
     settings: ({ patch }, set) =>
       stepSlider({
-        label: "side of a patch",
+        label: t`side of a patch`,
         value: patch,
         values: [1, 2, 4, 8],
-        text: `${patch} pixel${patch > 1 ? "s" : ""}`,
+        text: patch > 1 ? t`${patch} pixels` : t`${patch} pixel`,
         onInput: (value) => set({ patch: value }),
       }),
   },
 };
+
+const atomsOf = (/** @type {string} */ molecule) => MOLECULES[molecule].atoms.split(" ");
 
 // The longest sound is computed once. A shorter sound is its beginning, and has the first of its windows.
 const longest = remember(() => climbingTone(0.5, RATE));
@@ -189,32 +214,50 @@ const patches = remember((/** @type {number} */ side) => imagePatches(PICTURE, s
 
 export default widget("SequenceExplorer", {
   own: { repainted: 0, typed: null },
-  setup: ({ state, set }) => whenColoursChange(() => set({ repainted: state.repainted + 1 })),
+  setup: ({ state, set, root, eachDrawing }) => {
+    const stop = whenColoursChange(() => set({ repainted: state.repainted + 1 }));
+    const sizer = new ResizeObserver(() => drawThread(root));
+    sizer.observe(root);
+    eachDrawing(() => drawThread(root));
+    return () => {
+      stop();
+      sizer.disconnect();
+    };
+  },
   says: (/** @type {State} */ state) => {
     const { rows, names, row } = computed(state);
-    return `${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${KINDS[state.kind].unit} ${names[row]}.`;
+    const unit = KINDS[state.kind].unit();
+    return t`${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${unit} ${names[row]}.`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
     const kind = KINDS[state.kind];
-    return html`${choices({
-      label: html`<span class="qkv-unseen">what is the input?</span>`,
-      name: `${id}-kind`,
-      value: state.kind,
-      options: Object.keys(KINDS).map((value) => ({ value, label: value })),
-      onChange: (value) => set({ kind: value, row: value === "text" ? 1 : 0 }),
-    })}
-      ${lead(state, seen)}
+    return html`${kinds(state, set, id)}
       <div class="qkv-two-forms">
         <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
-        <div class="qkv-settings">${kind.settings(state, set, id)}</div>
         ${asMatrix(state, seen, set)}
+        <div class="qkv-settings">${kind.settings(state, set, id)}</div>
+        <svg class="qkv-thread" aria-hidden="true">${svg`<path class="qkv-thread-edge" /><path />`}</svg>
       </div>
       ${tables(() => numbers(state, seen))}`;
   },
 });
 
-/** Return the object's matrix, with the names of its rows and columns. */
+/** Return the kinds of input as words in boxes.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const kinds = (state, set, id) => html`<fieldset class="qkv-control qkv-kinds">
+  <legend class="qkv-unseen">${t`what is the input?`}</legend>
+  <div>${Object.entries(KINDS).map(
+    ([value, { label }]) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-kind" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, row: value === "text" ? 1 : 0 })}>
+      <span>${label()}</span>
+    </label>`,
+  )}</div>
+</fieldset>`;
+
+/** Return the object's matrix. */
 const matrices = remember(
   (
     /** @type {string} */ kind,
@@ -224,16 +267,17 @@ const matrices = remember(
     /** @type {string} */ molecule,
     /** @type {number} */ patch,
     /** @type {string | null} */ typed,
-  ) => KINDS[kind].from({ sentence, embedded, tenths, molecule, patch, typed }),
+  ) => KINDS[kind].rows({ kind, sentence, embedded, tenths, molecule, patch, typed }),
 );
 
-/** Return the object's matrix, the index of the chosen row, and the other rows with the same numbers.
- * @param {State} state */
+/** Return the object's matrix with the names of its rows, the index of the chosen row, and the others with its numbers.
+ * @param {State} state
+ * @returns {Seen} */
 function computed(state) {
   const { kind, sentence, embedded, tenths, molecule, patch, typed } = state;
-  const matrix = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
-  const row = Math.min(state.row, matrix.rows.length - 1);
-  return { ...matrix, row, same: sameAs(matrix.rows, row) };
+  const rows = matrices(kind, sentence, embedded, tenths, molecule, patch, typed);
+  const row = Math.min(state.row, rows.length - 1);
+  return { kind, rows, names: KINDS[kind].names(state), row, same: sameAs(rows, row) };
 }
 
 /** Return the indices of the other rows with the numbers of this one.
@@ -242,76 +286,104 @@ function computed(state) {
 const sameAs = (rows, row) =>
   rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
 
-/** Return the sentence about the size of the matrix, and about the chosen row.
- * @param {State} state
- * @param {Seen} parts */
-function lead(state, { rows, names, row, same }) {
-  const { unit, columns, isMadeUp } = KINDS[state.kind];
-  const [n, d] = [rows.length, rows[0].length];
-  const each = isCut(state) ? `each of the first ${MOST_TOKENS} tokens` : `each ${unit}`;
-  const isNew = isMadeUp?.(state, names[row]) ? " is a new word with random features" : "";
-  return html`<p class="qkv-lead qkv-x-says"><span><b><i>X</i> is ${num(n)} × ${num(d)}</b>: a row for ${each}, ${columns(state)}.</span>
-    <span>Row ${row + 1}, <b>${shortened(names[row])}</b>,${isNew ? html`${isNew}, and` : nothing} ${twins(same)}</span></p>`;
-}
-
-const FEW = 4; // the number of columns up to which they are wide enough for their names
+const FEW = 4; // the number of columns up to which they are wide enough for their names and numbers
 
 /** Return the matrix as a picture: larger numbers are closer to the text's colour, and pixels have their own. A press or a
  * drag chooses a row, and so does the slider that lies over the matrix for the keyboard.
  * @param {State} state
- * @param {Seen} parts
+ * @param {Seen} seen
  * @param {SetState<State>} set */
-function asMatrix(state, { rows, row, same, columns, names }, set) {
+function asMatrix(state, seen, set) {
+  const { rows, row, same, names } = seen;
   const [n, d] = [rows.length, rows[0].length];
-  const { unit, picture } = KINDS[state.kind];
+  const { unit, picture, columns, marks } = KINDS[state.kind];
   const grab = dragged(({ y }) => set({ row: partAt(y, n) }));
-  const shades = () =>
-    heatmap({
-      label: `X: ${n} rows of ${d} numbers, shaded from 0, as the page, to 1, as its text.`,
-      rows: (i) => rows[i],
-      width: d,
-      height: n,
-      key: rows,
-      repainted: state.repainted,
-    });
-  return html`<div class="qkv-x">
-    <div class="qkv-matrix qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-      ${picture ? picture(state) : shades()}
-      <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
-        ${svg`<path d=${same.map((i) => `M0 ${i}h1v1h-1z`).join("")} />`}
-      </svg>
-      <div class="qkv-looked-at" style="--qkv-n: ${n}; --qkv-row: ${row}"></div>
-      <input class="qkv-over" type="range" aria-label="row" min="1" max=${n} .value=${live(String(row + 1))}
-        aria-valuetext="${row + 1} of ${n}: ${unit} ${names[row]}" @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
+  return html`<div class="qkv-x" style="--qkv-n: ${n}; --qkv-d: ${d}; --qkv-row: ${row}" data-kind=${state.kind}>
+    <div class="qkv-columns" aria-hidden="true">${d <= FEW ? columns(state).map((name) => html`<span>${name}</span>`) : nothing}</div>
+    <div class="qkv-rows qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
+      <div class="qkv-marks" aria-hidden="true">${marks(names, row).map((name, i) => html`<span class=${i === row ? "qkv-marked" : ""}>${name}</span>`)}</div>
+      <div class="qkv-matrix">
+        ${picture ? picture(state) : d <= FEW ? cells(seen) : shades(state, rows)}
+        <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
+          ${svg`<path d=${same.map((i) => `M0 ${i + 0.08}h1v0.84h-1z`).join("")} />`}
+        </svg>
+        <div class="qkv-looked-at"></div>
+        <input class="qkv-over" type="range" aria-label=${t`row`} min="1" max=${n} .value=${live(String(row + 1))}
+          aria-valuetext=${t`${row + 1} of ${n}: ${unit()} ${names[row]}`} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
+      </div>
     </div>
-    <p class="qkv-note qkv-columns">${
-      d <= FEW
-        ? html`<span class="qkv-unseen">columns: </span>${columns.map((name) => html`<span>${name}</span> `)}`
-        : html`<span class="qkv-shades">${picture ? "each row in the colours of its pixels" : html`0<i></i>1`}</span>`
-    }</p>
+    ${caption(state, seen)}
   </div>`;
 }
 
-const shortened = (/** @type {string} */ name) => (name.length > LONG ? `${name.slice(0, LONG)}…` : name);
+/** Return a narrow matrix cell by cell. The chosen row shows its numbers.
+ * @param {Seen} seen */
+const cells = ({ rows, row }) => html`<div class="qkv-cells" role="img" aria-label=${pictured(rows)}>
+  ${rows.map((entries, i) => entries.map((entry) => html`<i style="--qkv-p: ${entry}">${i === row ? num(entry, { digits: 1 }) : nothing}</i>`))}
+</div>`;
 
-/** Return what is said of other rows with the same numbers: nothing distinguishes such rows.
- * @param {number[]} same */
-function twins(same) {
-  if (!same.length) return "has numbers that no other row has.";
-  const who = same.length > 1 ? `${same.length} other rows` : `row ${same[0] + 1}`;
-  return html`has the same numbers as <i class="qkv-same-sign"></i>${who}.`;
+/** @param {State} state
+ * @param {number[][]} rows */
+const shades = (state, rows) =>
+  heatmap({
+    label: pictured(rows),
+    rows: (i) => rows[i],
+    width: rows[0].length,
+    height: rows.length,
+    key: rows,
+    repainted: state.repainted,
+  });
+
+/** @param {number[][]} rows */
+const pictured = (rows) =>
+  t`X: ${rows.length} rows of ${rows[0].length} numbers, shaded from 0, as the page, to 1, as its text.`;
+
+/** Return the size of the matrix, and what there is to say of the chosen row: nothing distinguishes it from one with the
+ * same numbers.
+ * @param {State} state
+ * @param {Seen} seen */
+function caption(state, { rows, names, row, same }) {
+  const size = html`<b><i>X</i>: ${num(rows.length)} × ${num(rows[0].length)}</b>`;
+  const name = html`<b>${names[row]}</b>`;
+  const isNew = state.kind === "text" && state.embedded && !Object.hasOwn(EMBEDDING, names[row]);
+  const sign = html`<i class="qkv-same-sign"></i>`;
+  return html`<p class="qkv-note qkv-x-says"><span>${KINDS[state.kind].caption(state, size)}.</span>
+    ${same.length ? html`<span>${same.length > 1 ? t`${sign} ${same.length} other rows have the same numbers.` : t`${sign} Row ${same[0] + 1} has the same numbers.`}</span>` : nothing}
+    ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
 }
+
+/** Draw the line from the chosen piece of the object to its row: below the piece, then beside the matrix.
+ * @param {HTMLElement} root */
+function drawThread(root) {
+  const thread = root.querySelector(".qkv-thread");
+  const piece = root.querySelector("[data-piece]");
+  const row = root.querySelector(".qkv-looked-at");
+  const rows = root.querySelector(".qkv-rows");
+  if (!thread || !piece || !row || !rows) return;
+  const [from, to, beside, { left, top }] = [piece, row, rows, thread].map((part) => part.getBoundingClientRect());
+  const [x, y] = [from.left + from.width / 2 - left, from.bottom - top];
+  const [gutter, end] = [beside.left - left - GUTTER, to.top + to.height / 2 - top];
+  const below = y + BELOW;
+  const way = `M${x} ${y}V${below}H${gutter}V${end}H${gutter + GUTTER}`;
+  for (const path of thread.children) path.setAttribute("d", way);
+}
+const [GUTTER, BELOW] = [9, 3]; // pixels: of the line from the matrix, and below the piece
 
 /** Draw the tokens of the sentence.
  * @param {State} state
  * @param {number} row
  * @param {SetState<State>} set */
 function drawText(state, row, set) {
-  const { tokens, gloss = [] } = sentenceOf(state);
+  const { tokens } = sentenceOf(state);
+  const gloss = (/** @type {string} */ token) =>
+    state.sentence === 1 && !tokensOf(state.typed).length ? html`<small>${glossOf(token)}</small>` : nothing;
   return html`<p class="qkv-sentence">
       ${tokens.map(
-        (token, i) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} aria-pressed=${i === row}
-          aria-label=${wordAt(tokens, i) === token ? nothing : wordAt(tokens, i)} @click=${() => set({ row: i })}>${token}${gloss[i] ? html`<small>${gloss[i]}</small>` : nothing}</button> `,
+        (
+          token,
+          i,
+        ) => html`<button type="button" class=${i === row ? "qkv-piece" : ""} data-piece=${i === row ? "" : nothing} aria-pressed=${i === row}
+          aria-label=${wordAt(tokens, i) === token ? nothing : wordAt(tokens, i)} @click=${() => set({ row: i })}>${token}${gloss(token)}</button> `,
       )}
     </p>`;
 }
@@ -329,9 +401,9 @@ function drawSound({ tenths }, row, set) {
     const nearest = Math.round((1000 * width * x - 12.5) / 10);
     set({ row: Math.min(count - 1, Math.max(0, nearest)) });
   });
-  return svg`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label="A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.">
+  return svg`<svg class="qkv-drag" viewBox="0 0 120 60" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label=${t`A tone that climbs, ${num(width, { places: 1 })} seconds long, cut into windows of 25 milliseconds.`}>
     <polyline class="qkv-wave" points=${points.join(" ")} />
-    <rect class="qkv-frame" x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
+    <rect class="qkv-frame" data-piece x=${(row * 1.2) / width} width=${3 / width} y="1" height="58" />
   </svg>`;
 }
 
@@ -339,17 +411,17 @@ function drawSound({ tenths }, row, set) {
  * @param {number} row
  * @param {SetState<State>} set */
 function drawMolecule({ molecule }, row, set) {
-  const { atoms, at, bonds } = MOLECULES[molecule];
-  const letters = atoms.split(" ");
+  const { at, bonds } = MOLECULES[molecule];
+  const letters = atomsOf(molecule);
   const choose = (/** @type {{ target: Element }} */ { target }) => {
     const atom = /** @type {SVGElement | null} */ (target.closest("[data-row]"));
     if (atom) set({ row: Number(atom.dataset.row) });
   };
-  return svg`<svg viewBox="0 0 12 6.4" @click=${choose} role="img" aria-label="A drawing of ${molecule}: ${letters.length} atoms and their bonds.">
+  return svg`<svg viewBox="0 0 12 6.4" @click=${choose} role="img" aria-label=${t`A drawing of ${MOLECULE_NAMES[molecule]()}: ${letters.length} atoms and their bonds.`}>
     ${bonds.map(([a, b]) => svg`<line class="qkv-bond" x1=${at[a][0]} y1=${at[a][1]} x2=${at[b][0]} y2=${at[b][1]} />`)}
     ${letters.map(
       (letter, i) => svg`<g class="qkv-atom-place" data-row=${i}>
-        <circle class=${i === row ? "qkv-atom qkv-ringed" : "qkv-atom"} cx=${at[i][0]} cy=${at[i][1]} r="0.75" />
+        <circle class=${i === row ? "qkv-atom qkv-ringed" : "qkv-atom"} data-piece=${i === row ? "" : nothing} cx=${at[i][0]} cy=${at[i][1]} r="0.75" />
         <text class="qkv-letter" x=${at[i][0]} y=${at[i][1] + 0.27} text-anchor="middle">${letter}</text>
       </g>`,
     )}
@@ -363,9 +435,9 @@ function drawImage({ patch }, row, set) {
   const across = SIDE / patch;
   const [x, y] = [(row % across) * patch, Math.floor(row / across) * patch];
   const grab = dragged(({ x, y }) => set({ row: across * partAt(y, across) + partAt(x, across) }));
-  return svg`<svg class="qkv-drag qkv-picture" viewBox="-0.2 -0.2 16.4 16.4" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label="A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.">
+  return svg`<svg class="qkv-drag qkv-picture" viewBox="-0.2 -0.2 16.4 16.4" @pointerdown=${grab} @pointermove=${grab} role="img" aria-label=${t`A small picture of 16 by 16 pixels: a sun over two hills. The patch is outlined.`}>
     ${PIXELS}
-    <rect class="qkv-patch-edge" x=${x} y=${y} width=${patch} height=${patch} />
+    <rect class="qkv-patch-edge" data-piece x=${x} y=${y} width=${patch} height=${patch} />
     <rect class="qkv-patch" x=${x} y=${y} width=${patch} height=${patch} />
   </svg>`;
 }
@@ -384,24 +456,29 @@ const PIXELS = PICTURE.flatMap((line, y) =>
   line.map((pixel, x) => svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill=${rgb(pixel)} />`),
 );
 
-/** Draw the matrix of the image: each patch is a row, and three numbers are a pixel in its colour. */
-const inTheirColours = remember((/** @type {number} */ patch) => {
+/** Draw the matrix of the image: each patch is a row, and three numbers are a pixel in its colour.
+ * @param {number} patch */
+function inTheirColours(patch) {
+  const [n, d] = [patches(patch).length, patch * patch];
+  return html`<svg class="qkv-pixels" viewBox="0 0 ${d} ${n}" preserveAspectRatio="none" role="img"
+    aria-label=${t`X: ${n} rows of ${3 * d} numbers, each three drawn as the pixel that they are.`}>${pixelRows(patch)}</svg>`;
+}
+
+const pixelRows = remember((/** @type {number} */ patch) => {
   const rows = patches(patch);
   const across = patch * patch;
-  const pixels = rows.flatMap((row, y) =>
+  return rows.flatMap((row, y) =>
     Array.from(
       { length: across },
       (_, x) => svg`<rect x=${x} y=${y} width="1.02" height="1.02" fill=${rgb(row.slice(3 * x, 3 * x + 3))} />`,
     ),
   );
-  return html`<svg class="qkv-pixels" viewBox="0 0 ${across} ${rows.length}" preserveAspectRatio="none" role="img"
-    aria-label="X: ${rows.length} rows of ${3 * across} numbers, each three drawn as the pixel that they are.">${pixels}</svg>`;
 }, 4);
 
-const numbers = (/** @type {State} */ state, /** @type {Seen} */ { rows, names, columns }) => [
+const numbers = (/** @type {State} */ state, /** @type {Seen} */ { rows, names }) => [
   {
-    caption: `X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
-    head: [KINDS[state.kind].unit, ...columns.slice(0, 8)],
+    caption: t`X, its first rows and columns, of ${rows.length} × ${rows[0].length}`,
+    head: [KINDS[state.kind].unit(), ...KINDS[state.kind].columns(state).slice(0, 8)],
     rows: rows.slice(0, 16).map((row, i) => [`${i + 1}: ${names[i]}`, ...row.slice(0, 8).map((x) => num(x))]),
   },
 ];
