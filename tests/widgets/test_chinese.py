@@ -35,6 +35,7 @@ DONE: dict[str, str] = {
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
     "PredictNumber": f"{QUESTION} Why",
+    "QKVStepper": f"{SENTENCE} WQ WK WV softmax",
     "RealModel": f"{ANIMAL} CLS SEP MB",
     "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
