@@ -536,10 +536,12 @@ def code_cells(data: bytes) -> list[str]:
 
 
 def _too_long() -> str:
+    """Return why a cell of more than MAX_SOURCE characters is not run."""
     return t("this cell was not run: it has more than {most} characters", most=f"{MAX_SOURCE:,}")
 
 
 def _too_many(n: int) -> str:
+    """Return why the last of `n` cells are not run."""
     return t(
         "the cells from here on were not run: of this notebook's {n} code cells, {most} are run",
         n=f"{n:,}",
@@ -548,6 +550,7 @@ def _too_many(n: int) -> str:
 
 
 def _too_much() -> str:
+    """Return why a learner's notebooks are not read."""
     return t(
         "this learner's notebooks take too much time or memory to read, have more than {size} MB when unpacked, or are "
         "more than {most}. Ask for the notebooks alone, without their outputs.",
