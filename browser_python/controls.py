@@ -33,7 +33,7 @@ BRING = (
     '<p class="qkv-do"><button type="button" class="qkv-run" data-do="bring">{}</button> '
     '<span class="qkv-said" role="status"></span></p>'
 )
-LAST_VERDICT = '<span class="qkv-said qkv-last"></span>'
+LAST_VERDICT = '<span class="qkv-said qkv-last">{}</span>'
 PAD = """import torch
 from qkv.attention import attention
 
@@ -55,8 +55,15 @@ class Cell(NamedTuple):
 
 
 # ── kinds of cells ────────────────────────────────────────────────────────────────────────────────
-def page_cells(cells: list[dict[str, Any]]) -> Iterator[Cell]:
-    """Yield the code cells of an exercise to which the page adds something."""
+def page_cells(cells: list[dict[str, Any]]) -> list[Cell]:
+    """Return the code cells of an exercise to which the page adds something. An answer has the points of its check."""
+    found = list(cells_with_kinds(cells))
+    points = {cell.question: cell.points for cell in found if cell.kind == "check"}
+    return [cell._replace(points=points.get(cell.question, 0)) if cell.kind == "answer" else cell for cell in found]
+
+
+def cells_with_kinds(cells: list[dict[str, Any]]) -> Iterator[Cell]:
+    """Yield the code cells of an exercise that have a kind. Only a check has points."""
     question = ""
     for place, cell in enumerate(cells):
         name = str(cell.get("id", ""))
@@ -81,8 +88,9 @@ def kind_of(name: str, cell: dict[str, Any]) -> str:
 
 # ── HTML of each kind ─────────────────────────────────────────────────────────────────────────────
 def html_of(cell: Cell) -> str:
-    """Return the HTML that the page shows beside a cell's code, or instead of it."""
-    return {"imports": offer, "answer": answer, "try": attempt, "check": check, "progress": points}[cell.kind](cell)
+    """Return the HTML that the page shows beside a cell's code, or instead of it. That of a check is at its answer."""
+    drawn = {"imports": offer, "answer": answer, "try": attempt, "progress": points}
+    return drawn[cell.kind](cell) if cell.kind in drawn else ""
 
 
 def offer(_: Cell) -> str:
@@ -106,7 +114,7 @@ def printed() -> str:
 
 
 def answer(cell: Cell) -> str:
-    """Return the editor of an answer, which holds the stub."""
+    """Return the editor of an answer, which holds the stub, and its check. Parts of earlier answers have no check."""
     brought = BROUGHT.findall(cell.source)
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
     name = f' data-name="{named[1]}"' if named else ""
@@ -114,7 +122,8 @@ def answer(cell: Cell) -> str:
     label = t("Your parts {parts}", parts=parts) if brought else t("Your answer to question {n}", n=cell.question)
     area = editor(cell.question, label, cell.source, name)
     bring = BRING.format(t("Bring my answers")) if brought else ""
-    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{bring}</div>'
+    checked = check(cell) if cell.points else ""
+    return f'<div class="qkv-live qkv-answer" data-question="{cell.question}">{area}{bring}</div>{checked}'
 
 
 def attempt(cell: Cell) -> str:
@@ -177,8 +186,9 @@ def check(cell: Cell) -> str:
     """Return the button that checks an answer, and the element for its card."""
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
     about += " data-models" if find(cell.question).in_model else ""  # the check runs a trained model, too
+    last = LAST_VERDICT.format(t("{n} points", n=f"{cell.points:g}"))
     card = '<div class="qkv-verdict" aria-live="polite"></div>'
-    return f'<div class="qkv-live qkv-check" {about}>{buttons("check", LAST_VERDICT)}{card}</div>'
+    return f'<div class="qkv-live qkv-check" {about}>{buttons("check", last)}{card}</div>'
 
 
 def points(_: Cell) -> str:

@@ -146,7 +146,7 @@ const pageStyle = async ([file, parts]) => [
   file,
   (await bundle(parts.map((part) => `@import "./${part}";`).join("\n"), "css")).text,
 ];
-const PAGE_SCRIPTS = ["page", "predictions", "progress", "search"];
+const PAGE_SCRIPTS = ["map", "page", "predictions", "progress", "search"];
 const pageScript = async (name) => [
   `${name}.js`,
   (await bundle(`import "./book/static/${name}.js";`, "js", "iife")).text,

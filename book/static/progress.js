@@ -166,8 +166,12 @@ import { t } from "../../src/qkv/widgets/js/words.js";
   function show() {
     const pages = load();
     /** @type {NodeListOf<HTMLAnchorElement>} */
-    const links = document.querySelectorAll(".sidebar-tree a, .qkv-tiles a");
-    for (const link of links) link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+    const links = document.querySelectorAll(".sidebar-tree a");
+    for (const link of links) {
+      link.classList.toggle("qkv-read", Boolean(pages[pageOf(link)]?.read));
+      link.dataset.said = t`read`; // beside the tick
+    }
+    for (const tile of all("[data-tile]")) showRing(tile, pages);
     if (map) showMap(pages);
   }
 
@@ -178,6 +182,33 @@ import { t } from "../../src/qkv/widgets/js/words.js";
     const answers = Object.entries(loadOther(ANSWERS)).filter(([id]) => Number.parseInt(id, 10) === chapter);
     const right = answers.filter(([, { status }]) => status === "passed").length;
     return { right, points: answers.reduce((sum, [, { points = 0 }]) => sum + points, 0) };
+  }
+
+  /** Fill the ring of a chapter on the map: half of it for the chapter, half for the right answers to its exercises.
+   * @param {HTMLElement} tile
+   * @param {Pages} pages */
+  function showRing({ dataset: { tile = "", exercise }, firstElementChild: link }, pages) {
+    const ring = /** @type {SVGElement} */ (link?.querySelector(".qkv-ring"));
+    const parts = [];
+    const said = [];
+    if (tile !== exercise) {
+      const isRead = Boolean(pages[tile]?.read);
+      parts.push(Number(isRead));
+      if (isRead) said.push(t`read`);
+    }
+    if (exercise) {
+      const questions = Number(all(`[data-progress="${exercise}"]`)[0]?.dataset.questions);
+      const right = pages[exercise]?.read ? questions : standing(exercise).right;
+      parts.push(questions ? Math.min(1, right / questions) : 0);
+      if (right) said.push(t`${right} of ${questions} answers right`);
+    }
+    const share = parts.reduce((sum, part) => sum + part, 0) / parts.length;
+    ring.style.setProperty("--qkv-share", `${share}`);
+    ring.classList.toggle("qkv-begun", share > 0);
+    ring.classList.toggle("qkv-full", share === 1);
+    if (share) ring.setAttribute("role", "img");
+    ring.setAttribute("aria-hidden", `${!share}`);
+    ring.setAttribute("aria-label", said.join(t`, `));
   }
 
   /** Tick a set of exercises once all of its answers are right. The reader may untick it.
@@ -210,7 +241,11 @@ import { t } from "../../src/qkv/widgets/js/words.js";
       return [ofKind.filter((box) => box.checked).length, ofKind.length];
     };
     const [[read, chapters], [done, sets]] = [countOf("chapters"), countOf("exercises")];
-    say(t`You have read ${read} of ${chapters} chapters and done ${done} of ${sets} sets of exercises.`);
+    say(
+      sets
+        ? t`You have read ${read} of ${chapters} chapters and done ${done} of ${sets} sets of exercises.`
+        : t`You have read ${read} of ${chapters} chapters.`,
+    );
   }
 
   /** @param {string} words */

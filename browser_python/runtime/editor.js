@@ -4,8 +4,8 @@
 import { defaultKeymap, history, historyKeymap, indentMore, indentWithTab, undo } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, keymap } from "@codemirror/view";
+import { EditorState, RangeSetBuilder } from "@codemirror/state";
+import { Decoration, drawSelection, EditorView, keymap, ViewPlugin } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { PHONE } from "./keys.js";
 
@@ -16,9 +16,36 @@ const quiet = HighlightStyle.define([
   { tag: tags.comment, fontStyle: "italic" },
 ]);
 
+/** @import { DecorationSet } from "@codemirror/view" */
+
+/** Tell the style of each line how many spaces it begins with: where it wraps, it goes on further in.
+ * @param {EditorView} view
+ * @returns {DecorationSet} */
+function indentsOf(view) {
+  const found = /** @type {RangeSetBuilder<Decoration>} */ (new RangeSetBuilder());
+  for (let at = view.viewport.from; at <= view.viewport.to; ) {
+    const { from, to, text } = view.state.doc.lineAt(at);
+    const spaces = text.length - text.trimStart().length;
+    if (spaces) found.add(from, from, Decoration.line({ attributes: { style: `--qkv-indent: ${spaces}` } }));
+    at = to + 1;
+  }
+  return found.finish();
+}
+
+const indents = ViewPlugin.define(
+  (first) => ({
+    lines: indentsOf(first),
+    update({ view, docChanged, viewportChanged }) {
+      if (docChanged || viewportChanged) this.lines = indentsOf(view);
+    },
+  }),
+  { decorations: ({ lines }) => lines },
+);
+
 // On a phone lines wrap, and the line that is written is scrolled to above the row of keys.
 const onPhone = [
   EditorView.lineWrapping,
+  indents,
   EditorView.scrollMargins.of(() => ({
     bottom: /** @type {HTMLElement?} */ (document.querySelector(".qkv-signs"))?.offsetHeight,
   })),

@@ -21,9 +21,9 @@ const KEYS = {
 };
 
 /** Show the row of keys while an editor has the focus. `press` gets the key that was pressed; `button` returns the button
- * of the editor that has the focus.
- * @param {{ press: (key: string) => void, button: () => HTMLButtonElement }} actions */
-export function showKeys({ press, button }) {
+ * of the editor that has the focus; `follow` scrolls to its cursor, which a keyboard that comes up may cover.
+ * @param {{ press: (key: string) => void, button: () => HTMLButtonElement, follow: () => void }} actions */
+export function showKeys({ press, button, follow }) {
   const row = Object.assign(document.createElement("div"), { className: "qkv-signs", hidden: true });
   row.setAttribute("role", "toolbar");
   row.setAttribute("aria-label", t`Signs of code`);
@@ -53,7 +53,11 @@ export function showKeys({ press, button }) {
   };
   document.addEventListener("focusin", show);
   document.addEventListener("focusout", () => setTimeout(show)); // the next element has the focus only afterwards
-  for (const event of ["resize", "scroll"]) window.visualViewport?.addEventListener(event, place);
+  window.visualViewport?.addEventListener("scroll", place);
+  window.visualViewport?.addEventListener("resize", () => {
+    place();
+    if (!row.hidden) follow();
+  });
 }
 
 /** Return a key, which leaves the focus where it is.

@@ -180,7 +180,10 @@ function markOld(key, isOld) {
   const card = document.querySelector(`.qkv-check[data-question="${key}"] .qkv-verdict`);
   const tried = card ? editors.get(`try ${key}`) : editors.get(key);
   const printed = tried && placeOf(tried.area).querySelector(".qkv-printed");
-  for (const shown of [card, printed]) shown?.toggleAttribute("data-old", isOld && shown.textContent !== "");
+  for (const shown of /** @type {HTMLElement[]} */ ([card, printed].filter(Boolean))) {
+    shown.dataset.before = t`From before you changed the code:`;
+    shown.toggleAttribute("data-old", isOld && shown.textContent !== "");
+  }
 }
 
 const showNotice = (/** @type {string} */ words) => {
@@ -452,13 +455,14 @@ function showVerdict(place, text, { html, ...report }) {
   if (html && !isOld) note(question, found);
   markOld(question, isOld);
   showPoints();
-  if (report.status === "passed" && !isOld) card.append(nextStep());
+  if (report.status === "passed" && !isOld) card.append(nextStep(question));
   document.dispatchEvent(new Event("qkv-checked")); // progress.js ticks an exercise whose answers are all right
   showLast(place, html ? t`Checked at ${new Date().toLocaleTimeString()}.` : "");
 }
 
-/** Return what a right answer leads to: the next question without one, or the map of the course. */
-function nextStep() {
+/** Return what a right answer leads to: the next question without one, or the map of the course.
+ * @param {string} question */
+function nextStep(question) {
   const kept = load();
   const checks = all(".qkv-check");
   const left = checks.filter(({ dataset }) => kept[dataset.question ?? ""]?.status !== "passed");
@@ -469,9 +473,24 @@ function nextStep() {
   const link = document.createElement("a");
   link.href = section ? `#${section.id}` : `${document.documentElement.dataset.content_root}book/map.html`;
   link.textContent = section?.querySelector("h2")?.firstChild?.textContent ?? t`See your way through the course`;
-  const step = line("qkv-next", said);
-  step.append(link);
+  const step = line("qkv-next", "");
+  step.append(dotsOf(checks, left, question), said, link);
   return step;
+}
+
+/** Return a dot for each question of the page: full if its answer is right. That of the new one fills visibly.
+ * @param {HTMLElement[]} checks
+ * @param {HTMLElement[]} left
+ * @param {string} question */
+function dotsOf(checks, left, question) {
+  const dots = Object.assign(document.createElement("span"), { className: "qkv-dots", ariaHidden: "true" });
+  for (const check of checks) {
+    const dot = document.createElement("i");
+    dot.classList.toggle("qkv-full", !left.includes(check));
+    dot.classList.toggle("qkv-new", check.dataset.question === question);
+    dots.append(dot);
+  }
+  return dots;
 }
 
 /** Return the text of an answer; with a `source`, set it first.
@@ -493,10 +512,11 @@ const showLast = (place, words) => {
 // ── points, and the whole notebook ─────────────────────────────────────────────────────────────────
 function showPoints() {
   const kept = load();
-  const rows = all(".qkv-check").map(({ dataset: { points, question = "" } }) => ({
-    most: Number(points),
-    ...kept[question],
-  }));
+  const rows = all(".qkv-check").map((place) => {
+    const row = { most: Number(place.dataset.points), ...kept[place.dataset.question ?? ""] };
+    place.closest("section")?.classList.toggle("qkv-right", row.status === "passed");
+    return row;
+  });
   const sum = (/** @type {(row: Entry & { most: number }) => number | undefined} */ of) =>
     rows.reduce((total, row) => total + (of(row) ?? 0), 0);
   const right = rows.filter(({ status }) => status === "passed").length;
@@ -616,8 +636,11 @@ function press(key) {
   area.dispatchEvent(new Event("input"));
 }
 
+/** Scroll to the cursor of the editor that has the focus. */
+const follow = () => editorAt(keyIn(one(".qkv-editor", written()))).view?.dispatch({ scrollIntoView: true });
+
 for (const area of /** @type {HTMLTextAreaElement[]} */ (all(".qkv-editor"))) addEditor(area);
-showKeys({ press, button: ownButton });
+showKeys({ press, button: ownButton, follow });
 for (const button of all("article [data-do]")) button.addEventListener("click", () => act(button));
 if (obstacle()) {
   showNotice(

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from qkv_site.folding import ASIDE, SIGN, Rest, fold, fold_asides, line_of, unfold_button
+from qkv_site.folding import ASIDE, SIGN, Rest, fold, fold_asides, fold_instructions, line_of, unfold_button
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,22 @@ def rests(page: str, *sections: nodes.section) -> list[Rest]:
     document.extend(sections)
     fold_asides(SimpleNamespace(env=SimpleNamespace(docname=page)), document)
     return [*document.findall(Rest)]
+
+
+def test_how_to_answer_is_folded_from_the_second_paragraph_to_the_first_code():
+    about, how, rules, code = nodes.paragraph("", "one"), nodes.paragraph(), nodes.paragraph(), cell("import torch")
+    document = new_document("page")
+    document += section("Exercises", about, how, rules, code, section("3.1", nodes.paragraph("", "a question")))
+    fold_instructions(SimpleNamespace(env=SimpleNamespace(docname="exercises/03_scaling")), document)
+    [rest] = document.findall(Rest)
+    assert rest.children == [how, rules]
+    assert [*map(type, document[0].children)] == [
+        nodes.title,
+        nodes.paragraph,
+        Rest,
+        nodes.container,
+        nodes.section,
+    ]
 
 
 def test_all_but_the_first_paragraph_of_an_aside_is_folded():

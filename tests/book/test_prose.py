@@ -30,7 +30,6 @@ def classes(document: nodes.document, kind: type[nodes.Element]) -> list[list[st
     ("title", "expected"),
     [
         ("Break it: no scale", ["qkv-break-it"]),
-        ("Going further: why?", ["qkv-further"]),
         ("In the wild", ["qkv-wild"]),
         ("Summary", ["qkv-summary"]),
         ("How to break things", []),

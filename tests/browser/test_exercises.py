@@ -103,9 +103,11 @@ def test_an_open_editor_is_accessible_and_moves_nothing(browser: Browser, site: 
     page.locator(".qkv-answer textarea").first.focus()
     editor = page.get_by_role("textbox", name="Your answer to question 3.1")
     expect(editor).to_be_focused()
-    page.locator("[data-key='try 3.5']").focus()  # whose lines are longer than a phone is wide: they wrap there
-    expect(page.locator(".cm-editor")).to_have_count(2)
     assert page.evaluate(PLACES) == before
+    page.locator("[data-key='try 3.5']").focus()
+    expect(page.locator(".cm-editor")).to_have_count(2)
+    if width > 736:  # its lines are longer than a phone is wide: they wrap there once it is written in
+        assert page.evaluate(PLACES) == before
     assert violations_of(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     context.close()
@@ -384,5 +386,5 @@ def test_an_answer_is_kept_and_in_its_place_before_the_first_paint(page: Page, s
     page.evaluate(SET, ["3.1", ENDLESS])
     page.reload()
     assert page.evaluate("window.qkv.answer('3.1')") == ENDLESS, "kept in this browser"
-    expect(page.locator(".qkv-last").first).to_be_empty()
+    expect(page.locator(".qkv-last").first).to_have_text("3 points")
     assert page.evaluate("window.shifts") == []

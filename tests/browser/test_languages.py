@@ -118,3 +118,16 @@ def test_the_search_finds_in_both_scripts(site: str, browser: Browser, code: str
         page.goto(f"{site}/{LANGUAGES[code].folder}/search.html?q={words}")
         page.wait_for_selector("#search-results li")
     page.close()
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_term_is_explained_in_the_language_of_its_page(site: str, browser: Browser, code: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/{LANGUAGES[code].folder}/chapters/03_scaling.html")
+    page.locator("article a[href*='glossary.html#term-softmax']").first.hover()
+    note = page.locator(".qkv-term")
+    note.wait_for()
+    text = note.inner_text()
+    page.close()
+    assert len(re.findall(r"[\u4e00-\u9fff]", text)) > 20, text
+    assert re.findall(r"[a-z]{3,}", text.replace("softmax", "")) == [], text

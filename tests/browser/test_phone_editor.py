@@ -37,6 +37,41 @@ def editor(page: Page) -> Locator:
     return place
 
 
+# Where the first word of a line begins, and where the rows begin on which it goes on, from the left of the page.
+ROWS = """line => {
+  const range = document.createRange();
+  range.selectNodeContents(line);
+  const word = line.querySelector("span").getBoundingClientRect();
+  const later = [...range.getClientRects()].filter(({ top }) => top > word.bottom);
+  return [word.x, [...later].map(({ x }) => x)];
+}"""
+
+
+def test_a_long_line_wraps_and_goes_on_further_in(page: Page, editor: Locator):
+    page.evaluate(SET, ["3.1", "def f(x):\n    return " + "x + " * 20 + "x"])
+    start, rows = editor.locator(".cm-line").nth(1).evaluate(ROWS)
+    assert rows
+    assert min(rows) > start
+
+
+def test_the_cursor_is_in_sight_when_the_keyboard_comes_up(page: Page, editor: Locator):
+    line = editor.locator(".cm-line").last
+    page.evaluate(KEYBOARD, 0)
+    line.evaluate("line => scrollBy(0, line.getBoundingClientRect().bottom - innerHeight + 130)")
+    page.evaluate(KEYBOARD, 320)
+    keys = page.get_by_role("toolbar", name="Signs of code").bounding_box()
+    assert line.bounding_box()["y"] <= keys["y"]
+
+
+def test_check_stands_directly_below_the_answer(page: Page):
+    for answer in page.locator(".qkv-answer").all():
+        box = answer.bounding_box()
+        check = page.locator(f".qkv-check[data-question='{answer.get_attribute('data-question')}']")
+        button = check.get_by_role("button", name="Check").bounding_box()
+        assert button["height"] >= 44
+        assert 0 <= button["y"] - box["y"] - box["height"] <= 24
+
+
 def test_the_letters_are_too_large_to_zoom_and_lines_wrap(page: Page, editor: Locator):
     long = "# " + "a word and another " * 8
     page.evaluate(SET, ["3.1", long])

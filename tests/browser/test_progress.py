@@ -221,6 +221,13 @@ def test_progress_can_be_forgotten_and_called_back(visit: Visit):
     expect(box).to_be_checked()
 
 
+def test_a_page_without_a_question_has_no_points_and_is_never_done(visit: Visit):
+    page = visit("book/try.html")
+    page.evaluate("document.dispatchEvent(new Event('qkv-checked'))")
+    assert page.locator(".qkv-check, .qkv-points").count() == 0
+    assert kept(page) == {}
+
+
 def test_a_broken_memory_breaks_no_page(visit: Visit):
     page = visit(MAP)
     page.evaluate("localStorage.setItem('qkv-progress', '{broken')")

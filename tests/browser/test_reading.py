@@ -232,15 +232,33 @@ def test_the_map_leads_through_the_chapters_and_ticks_what_was_read(visit: Visit
     page = visit("book/map.html", viewport=PHONE)
     chapters = [path for path in pages() if path.startswith("chapters/0") or path.startswith("chapters/1")]
     tiles = page.locator(".qkv-tiles a")
-    expect(tiles).to_have_count(len(chapters))
-    assert page.locator(".qkv-tiles a > svg").count() == len(chapters)
     leads = tiles.evaluate_all("links => links.map((link) => link.href.split('/').slice(-2).join('/'))")
-    assert leads == chapters
+    assert leads == [*chapters, "exercises/12_capstone.html"]
+    assert page.locator(".qkv-tiles a > svg:first-child").count() == len(leads)
     height = page.locator(".qkv-tiles").evaluate("(e) => e.offsetHeight")
+    rings = page.locator(".qkv-tiles .qkv-ring")
+    share = "ring => getComputedStyle(ring).getPropertyValue('--qkv-share')"
     page.locator("[data-progress='chapters/03_scaling']").check()
-    expect(tiles.nth(2)).to_have_class("qkv-read")
-    expect(page.locator(".qkv-tiles a.qkv-read")).to_have_count(1)
-    assert page.locator(".qkv-tiles").evaluate("(e) => e.offsetHeight") == height, "a tick takes no room"
+    assert rings.nth(2).evaluate(share) == "0.5"
+    expect(rings.nth(2)).to_have_attribute("aria-label", "read")
+    page.locator("[data-progress='exercises/03_scaling']").check()
+    assert rings.nth(2).evaluate(share) == "1"
+    expect(rings.nth(2)).to_have_attribute("aria-label", "read, 5 of 5 answers right")
+    expect(page.locator(".qkv-ring.qkv-begun")).to_have_count(1)
+    assert page.locator(".qkv-tiles").evaluate("(e) => e.offsetHeight") == height, "a ring takes no room"
+
+
+def test_a_letter_of_the_formula_lights_its_chapters_and_a_chapter_lights_its_letters(visit: Visit):
+    page = visit("book/map.html", viewport=PHONE)
+    lit = page.locator(".qkv-tiles .qkv-lit")
+    page.locator(".qkv-formula [data-letter=d_k]").hover(force=True)  # a box of KaTeX lies over it
+    expect(lit).to_have_count(1)
+    expect(lit).to_have_attribute("data-tile", "chapters/03_scaling")
+    page.locator("h1").hover()
+    expect(lit).to_have_count(0)
+    page.locator("[data-tile='chapters/07_kv_cache'] a").focus()
+    letters = "all => [...new Set(all.map(({ dataset }) => dataset.letter))]"
+    assert page.locator(".qkv-formula .qkv-lit").evaluate_all(letters) == ["K", "V"]
 
 
 def drawn_by_katex(text: str) -> set[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.site import ROOT
-from tools.translations import code, markdown, sources
+from tools.translations import code, markdown, sources, terms
 from tools.translations.__main__ import translated
 from tools.translations.sources import Unit
 
@@ -55,6 +55,21 @@ def test_what_is_a_unit_of_markdown() -> None:
         ("table", "a head"),
         ("table", "a cell"),
     ]
+
+
+GLOSSARY = (
+    "```{glossary}\nkey\n  What it is,\n  in words. More.\n  In Chinese: 鍵 or 键.\n\n"
+    "head\n  One.\n  In Chinese: 頭.\n```"
+)
+
+
+def test_of_a_glossary_the_definitions_are_units_and_its_terms_stay() -> None:
+    parts = markdown.parts(GLOSSARY)
+    units = [(part.kind, part.text) for part in parts if part.kind]
+    assert units == [("definition", "What it is, in words. More."), ("definition", "One.")]
+    assert "".join(part.text for part in parts) == GLOSSARY.replace("is,\n  in", "is, in")
+    assert terms.with_own_names(GLOSSARY, 1).count("中文：键。") == 1
+    assert terms.with_own_names(GLOSSARY, 1).count("中文：頭。") == 1
 
 
 def test_what_is_a_unit_of_code() -> None:

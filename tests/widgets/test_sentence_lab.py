@@ -268,6 +268,27 @@ def test_one_changed_word_moves_where_it_looks(open_page: OpenPage):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
+def test_a_press_on_the_word_that_is_changed_turns_it(open_page: OpenPage, has_touch: bool):
+    widget = show(open_page(width=390, has_touch=has_touch))
+    for word in ("tasty", "slow", "scared", "angry", "fast", "hungry"):
+        last = widget.locator(".qkv-exchange").last
+        last.tap() if has_touch else last.click()
+        expect(widget.locator(".qkv-token").last).to_have_text(word)
+        noun = "mouse" if word in ("tasty", "slow", "scared") else "cat"
+        expect(widget.locator(".qkv-finding")).to_contain_text(f"it looks at {noun}")
+
+
+@pytest.mark.browser
+def test_a_square_shows_for_each_new_sentence_whether_its_noun_was_found(open_page: OpenPage):
+    widget = show(open_page(), handles=["temperature"], temperature=5.0)
+    expect(widget.locator(".qkv-exam-squares i")).to_have_count(100)
+    expect(widget.locator(".qkv-missed").first).to_be_visible()
+    right = int(widget.locator(".qkv-exam-share").inner_text())
+    assert [widget.locator(part).count() for part in (".qkv-found", ".qkv-missed")] == [right, 100 - right]
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 800])
 def test_the_arc_leads_from_it_to_the_word(open_page: OpenPage, width: int):
     """The widest arc starts beside or over *it*, and ends beside or over *cat*: arcs and words are laid out apart."""

@@ -1,4 +1,7 @@
-"""Split Markdown into what stays and what is translated: paragraphs, headings, items, cells of tables, summaries."""
+"""Split Markdown into what stays and what is translated: paragraphs, headings, items, cells of tables, summaries.
+
+Of the glossary, the definitions are translated. A term keeps its English name, by which its Chinese names are found.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from dataclasses import dataclass
 WORD = re.compile(r"[^\W\d_]{2}")
 NOT_WORDS = re.compile(r"\$[^$]*\$|`[^`]*`|<[^>]*>|\]\([^)]*\)|\{[^}]*\}")
 FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})")
+GLOSSARY = "```{glossary}"
+DEFINITION = re.compile(r"((?:^  (?!In Chinese).*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"(#+ +)(.*)$")
 ITEM = re.compile(r"(\s*(?:[-*]|\d+\.) +)(.*)$")
 SUMMARY = re.compile(r"(<summary>)(.*)(</summary>)$")
@@ -66,7 +71,9 @@ def is_text(line: str) -> bool:
 def block_parts(lines: list[str]) -> Iterator[Part]:
     """Yield the parts of a block."""
     first, whole = lines[0], "\n".join(lines)
-    if FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
+    if first == GLOSSARY:
+        yield from glossary_parts(whole)
+    elif FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
         yield Part(whole)
     elif first.startswith("$$"):
         yield Part(whole, "maths" if WORDS_IN_MATHS.search(whole) else "")
@@ -82,6 +89,15 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
         item = ITEM.match(first)
         text = [item[2] if item else first, *(line.strip() for line in lines[1:])]
         yield from (Part(item[1] if item else ""), unit(" ".join(text), "item" if item else "paragraph"))
+
+
+def glossary_parts(whole: str) -> Iterator[Part]:
+    """Yield the parts of a glossary: each definition, on one line, and what is between two of them."""
+    for piece in DEFINITION.split(whole):
+        if DEFINITION.fullmatch(piece):
+            yield from (Part("  "), unit(" ".join(piece.split()), "definition"), Part("\n"))
+        else:
+            yield Part(piece)
 
 
 def unit(text: str, kind: str) -> Part:

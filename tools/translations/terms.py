@@ -12,6 +12,9 @@ HERE = Path(__file__).parent
 GLOSSARY = HERE.parents[1] / "book" / "glossary.md"
 ENTRY = re.compile(r"^(\S.*)\n(?:  .*\n)*?  In Chinese: (\S+?)(?: or (\S+?))?\.$", re.MULTILINE)
 
+NAMES = re.compile(r"In Chinese: (.+?)(?: or (.+?))?\.$", re.MULTILINE)
+KEEPS_ITS_NAME = "  In Chinese it keeps its English name.\n"
+
 
 @cache
 def table() -> dict[str, Any]:
@@ -23,3 +26,8 @@ def glossary() -> dict[str, tuple[str, str]]:
     """Return the Chinese names of each term of the glossary: the traditional one and the simplified one."""
     found = ENTRY.findall(GLOSSARY.read_text(encoding="utf-8"))
     return {term: (traditional, simplified or traditional) for term, traditional, simplified in found}
+
+
+def with_own_names(glossary: str, place: int) -> str:
+    """Return the glossary of a Chinese edition: of the two Chinese names of each term, the one at a place (0 or 1)."""
+    return NAMES.sub(lambda found: f"中文：{found.groups()[place] or found[1]}。", glossary.replace(KEEPS_ITS_NAME, ""))

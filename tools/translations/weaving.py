@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.course import ROOT, files_below, listed_pages
-from tools.translations import catalogues, sources
+from tools.course import ROOT, TRANSLATED, files_below, listed_pages
+from tools.translations import catalogues, sources, terms
 from tools.translations.sources import Translate
 
 CATALOGUES = ROOT / "translations"
@@ -82,6 +82,8 @@ def weave(language: str, target: Path, keep: bool = False) -> list[Path]:
         text = sources.woven_file(path, translate_page(path, language))
         if path.suffix == ".ipynb":
             text = speaking(text, language)
+        if path == terms.GLOSSARY:
+            text = terms.with_own_names(text, TRANSLATED.index(language))
         if not place.exists() or place.read_text(encoding="utf-8") != text:
             place.write_text(text, encoding="utf-8")
     return woven

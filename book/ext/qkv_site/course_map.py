@@ -16,9 +16,9 @@ from sphinx.util.docutils import SphinxDirective
 
 from tools.translations.skin import t
 
-from .maths import typeset_title
+from .maths import render, typeset_title
 from .navigation import DEEPER, deeper_of
-from .pictures import part, picture
+from .pictures import FORMULA, letters, part, picture
 
 
 class CourseMap(SphinxDirective):
@@ -42,7 +42,7 @@ class ProgressMap(SphinxDirective):
 
 
 class PictureMap(SphinxDirective):
-    """`{picture-map}` shows every chapter as a picture, with its part of the formula."""
+    """`{picture-map}` shows the formula and each chapter as a picture. `map.js` lights the letters of a chapter."""
 
     def run(self) -> list[nodes.Node]:
         """Return an empty container, which `draw` fills."""
@@ -97,19 +97,32 @@ def chapters_of(app: Sphinx) -> list[str]:
 
 
 def flow(app: Sphinx, page: str) -> str:
-    """Return the chapters as a list of pictures."""
-    tiles = "".join(tile(app, page, name) for name in chapters_of(app))
-    return f'<ol class="qkv-tiles" aria-label="{t("The chapters in pictures")}">{tiles}</ol>'
+    """Return the formula, and the chapters as a list of pictures. Exercises that follow no single chapter come last."""
+    pages = [f"chapters/{name}" for name in chapters_of(app)] + [f"exercises/{name}" for name in other_sets(app)]
+    tiles = "".join(tile(app, page, target) for target in pages)
+    formula = f'<div class="qkv-formula">{render(FORMULA, display=True)}</div>'
+    return f'{formula}<ol class="qkv-tiles" aria-label="{t("The chapters in pictures")}">{tiles}</ol>'
 
 
-def tile(app: Sphinx, page: str, name: str) -> str:
-    """Return a chapter's list item: its picture, title and part of the formula."""
-    number, chapter = int(name[:2]), f"chapters/{name}"
-    title = escape(app.env.titles[chapter].astext())
+def tile(app: Sphinx, page: str, target: str) -> str:
+    """Return a page's list item: its picture, title, part of the formula, and the ring of the reader's progress."""
+    name = target.partition("/")[2]
+    number = int(name[:2])
+    title = escape(app.env.titles[target].astext())
+    exercise = f"exercises/{name}"
+    asked = f' data-exercise="{exercise}"' if exists(app, "exercises", name) else ""
     return (
-        f'<li><a href="{app.builder.get_relative_uri(page, chapter)}">{picture(number)}'
+        f'<li data-tile="{target}"{asked} data-letters="{letters(number)}">'
+        f'<a href="{app.builder.get_relative_uri(page, target)}">{picture(number)}{RING}'
         f"<span><b>{number}</b> {title}</span> <code>{typeset_title(escape(part(number)))}</code></a></li>"
     )
+
+
+# The ring fills by its dashes, of which `progress.js` sets the length; the whole ring is 1 long.
+RING = (
+    '<svg class="qkv-ring" viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="9"/>'
+    '<circle cx="12" cy="12" r="9" pathLength="1"/><path d="M7.5 12.5l3 3 6-7"/></svg>'
+)
 
 
 def progress_rows(app: Sphinx, page: str) -> list[str]:
@@ -117,10 +130,14 @@ def progress_rows(app: Sphinx, page: str) -> list[str]:
 
     Exercises that follow no single chapter come last.
     """
-    chapters = chapters_of(app)
+    rows = [progress_row(app, page, name) for name in chapters_of(app)]
+    return rows + [exercise_row(app, page, name) for name in other_sets(app)]
+
+
+def other_sets(app: Sphinx) -> list[str]:
+    """Return the names of the sets of exercises that follow no single chapter, in order."""
     sets = (found.removeprefix("exercises/") for found in app.env.found_docs if found.startswith("exercises/"))
-    others = sorted(set(sets) - set(chapters))
-    return [progress_row(app, page, name) for name in chapters] + [exercise_row(app, page, name) for name in others]
+    return sorted(set(sets) - set(chapters_of(app)))
 
 
 def exercise_row(app: Sphinx, page: str, name: str) -> str:
@@ -145,8 +162,9 @@ def progress_row(app: Sphinx, page: str, name: str) -> str:
         boxes += exercise_box(app, page, name)
     sections = "".join(f"<li>{link(app, page, chapter, *section)}</li>" for section in sections_of(app, chapter))
     others = deeper_of(chapter, app.env.found_docs)
-    more = "".join(f"<p>{t('Deeper:')} {deeper_row(app, page, other)}</p>" for other in others)
-    return f'<li value="{int(name[:2])}">{title}<ul class="qkv-sections">{sections}</ul>{more}<p>{boxes}</p></li>'
+    more = "".join(f"<li>{t('Deeper:')} {deeper_row(app, page, other)}</li>" for other in others)
+    inner = f'<details><summary>{t("What is in it")}</summary><ul class="qkv-sections">{sections}{more}</ul></details>'
+    return f'<li value="{int(name[:2])}">{title}<p>{boxes}</p>{inner}</li>'
 
 
 def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
@@ -183,7 +201,8 @@ def progress_list(rows: list[str]) -> str:
     `progress.js` later changes only the numbers, so nothing on the page moves.
     """
     chapters, exercises = ("".join(rows).count(f'data-progress="{kind}/') for kind in ("chapters", "exercises"))
-    progress = t("You have read {0} of {1} chapters and done {2} of {3} sets of exercises.")
+    both = t("You have read {0} of {1} chapters and done {2} of {3} sets of exercises.")
+    progress = both if exercises else t("You have read {0} of {1} chapters.")
     words = (t("Export"), t("Import"), t("Clear"), t("A file with progress"))
     return CONTROLS.format(progress.format(0, chapters, 0, exercises), *words) + ordered_list(rows)
 

@@ -1,4 +1,4 @@
-"""Fold what not every reader needs: code in read mode, and the asides of a page on a phone.
+"""Fold what not every reader needs: code in read mode, and on a phone the asides of a page and how to answer exercises.
 
 Read mode is for readers who do not run code: each code cell is folded to one line. The line is written at build time,
 so nothing moves when a page opens in read mode. On a phone, pages open in read mode at first. The style sheet shows the
@@ -7,12 +7,14 @@ paper, all code is visible.
 
 An aside is a section that the rest of the page does not need. On a phone, what follows its first paragraph is folded;
 in a wider window and on paper the style sheet shows all of it. The browser opens it if a link leads into it, or if the
-reader finds a word in it.
+reader finds a word in it. A page of exercises begins with how to answer them, which is the same on each: it is folded
+in the same way.
 """
 
 from __future__ import annotations
 
 from html import escape
+from itertools import takewhile
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -86,6 +88,18 @@ def fold_asides(app: Sphinx, document: nodes.document) -> None:
             section += Rest("", *following, of=section[0].astext())
 
 
+def fold_instructions(app: Sphinx, document: nodes.document) -> None:
+    """Move the paragraphs after the first one of a page of exercises, up to its first code, into a `Rest`."""
+    if not app.env.docname.startswith("exercises/"):
+        return
+    section = document[0]
+    start = section.first_child_matching_class(nodes.paragraph) + 1
+    following = [*takewhile(lambda part: isinstance(part, nodes.paragraph), section.children[start:])]
+    if following:
+        del section[start : start + len(following)]
+        section.insert(start, Rest("", *following, of=t("how to answer")))
+
+
 def open_rest(writer: HTML5Translator, rest: Rest) -> None:
     """Write the start of a folded part, with the line that opens it."""
     writer.body.append(
@@ -105,4 +119,5 @@ def setup(app: Sphinx) -> None:
     """
     app.connect("doctree-read", fold)
     app.connect("doctree-read", fold_asides, priority=900)
+    app.connect("doctree-read", fold_instructions, priority=900)
     app.add_node(Rest, html=(open_rest, close_rest))

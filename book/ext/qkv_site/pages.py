@@ -29,6 +29,7 @@ NEEDS = {
     "qkv.css": "",
     "page.js": "",
     "progress.js": "",
+    "map.js": "qkv-formula",
     "predictions.js": "qkv-prediction-",
     "python-page.js": controls.SIGN,
     "python-page.css": controls.SIGN,
@@ -226,6 +227,7 @@ def setup(app: Sphinx) -> None:
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.add_js_file("progress.js", loading_method="defer")
+    app.add_js_file("map.js", loading_method="defer")
     app.connect("html-collect-pages", not_found_page)
     app.connect("html-page-context", compose, priority=900)
     app.connect("build-finished", finish, priority=900)

@@ -17,10 +17,11 @@ INK, QUERY, KEY, VALUE, WEIGHT, OUTPUT = (
 
 
 class Chapter(NamedTuple):
-    """A chapter on the map: its part of the formula, and the function that draws its picture."""
+    """A chapter on the map: its part of the formula, what draws its picture, and the letters that the part is about."""
 
     part: str
     draw: Callable[[], str]
+    letters: str  # as they are marked in FORMULA
 
 
 def box(x: float, y: float, width: float, height: float, colour: str = INK, strength: float = 1) -> str:
@@ -156,26 +157,42 @@ def lines_of_text() -> str:
     return "".join(box(24, 12 + 9 * i, width, 4, INK, 0.5) for i, width in enumerate((48, 40, 48, 28)))
 
 
+# The formula of the course, with what makes its matrices. On the map, each marked part lights the chapters about it.
+FORMULA = r"""\begin{gathered}
+\htmlData{letter=softmax}{\operatorname{softmax}}\!\left(
+\frac{\htmlData{letter=Q}{Q}\,\htmlData{letter=K}{K^\top}}{\htmlData{letter=d_k}{\sqrt{d_k}}}
++ \htmlData{letter=M}{M}\right) \htmlData{letter=V}{V} \\[0.4em]
+\htmlData{letter=Q}{Q} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_Q} \quad
+\htmlData{letter=K}{K} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_K} \quad
+\htmlData{letter=V}{V} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_V}
+\end{gathered}"""
+ALL = "softmax Q K d_k M V X W"
+
 CHAPTERS = {
-    1: Chapter("X", words_as_rows),
-    2: Chapter("Q, K, V", three_roles),
-    3: Chapter("QKᵀ / √d_k", two_spreads),
-    4: Chapter("softmax( )", shares),
-    5: Chapter("H heads, + M", several_tables),
-    6: Chapter("X + positions", waves),
-    7: Chapter("K, V kept", kept_rows),
-    8: Chapter("x + f(x)", one_layer),
-    9: Chapter("weights, read", looked_at_closely),
-    10: Chapter("fewer scores", fewer_scores),
-    11: Chapter("other X", other_things),
+    1: Chapter("X", words_as_rows, "X"),
+    2: Chapter("Q, K, V", three_roles, "Q K V W"),
+    3: Chapter("QKᵀ / √d_k", two_spreads, "d_k"),
+    4: Chapter("softmax( )", shares, "softmax"),
+    5: Chapter("H heads, + M", several_tables, "M W"),
+    6: Chapter("X + positions", waves, "X"),
+    7: Chapter("K, V kept", kept_rows, "K V"),
+    8: Chapter("x + f(x)", one_layer, ALL),
+    9: Chapter("weights, read", looked_at_closely, "softmax"),
+    10: Chapter("fewer scores", fewer_scores, "Q K"),
+    11: Chapter("other X", other_things, "X"),
 }
 
-NEW = Chapter("", lines_of_text)
+NEW = Chapter("", lines_of_text, ALL)
 
 
 def picture(number: int) -> str:
     """Return a chapter's picture as SVG. Screen readers skip it, because the title says the same."""
     return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true">{CHAPTERS.get(number, NEW).draw()}</svg>'
+
+
+def letters(number: int) -> str:
+    """Return the letters of the formula that a chapter is about, with spaces between them; all, if it is about more."""
+    return CHAPTERS.get(number, NEW).letters
 
 
 def part(number: int) -> str:

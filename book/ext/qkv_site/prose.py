@@ -25,7 +25,6 @@ LOGGER = logging.getLogger(__name__)
 # By the beginning of the section's anchor, which is the same in every language.
 SECTIONS = {
     "break-it": "qkv-break-it",
-    "going-further": "qkv-further",
     "in-the-wild": "qkv-wild",
     "summary": "qkv-summary",
 }

@@ -14,6 +14,9 @@ from pathlib import Path
 from bs4 import BeautifulSoup, NavigableString, Tag
 from sphinx.application import Sphinx
 
+from tools.translations.skin import is_english
+
+from .language import names_of_terms
 from .links import GLOSSARY
 
 FILE = "terms.js"
@@ -37,6 +40,12 @@ def first_sentence(paragraph: Tag) -> str:
     return " ".join("".join(parts).split())
 
 
+def named(term: str) -> str:
+    """Return the name of a term as its note shows it: on a Chinese site with the Chinese name first."""
+    name = {term: own for own, term in names_of_terms().items()}.get(term) if not is_english() else None
+    return f"{name}（{term}）" if name else term
+
+
 def terms(glossary: str) -> dict[str, tuple[str, str]]:
     """Return each term of the glossary's page, with its first sentence as HTML, by its anchor."""
     found = {}
@@ -44,7 +53,7 @@ def terms(glossary: str) -> dict[str, tuple[str, str]]:
         definition = term.find_next_sibling("dd")
         if isinstance(definition, Tag) and isinstance(paragraph := definition.p, Tag):
             name = "".join(text for text in term.find_all(string=True, recursive=False))
-            found[str(term["id"])] = (name.strip(), first_sentence(paragraph))
+            found[str(term["id"])] = (named(name.strip()), first_sentence(paragraph))
     return found
 
 

@@ -30,6 +30,7 @@ STATUSES = {
     "error": ("✗", mark("could not be checked")),
     "not attempted": ("–", mark("not attempted")),
 }
+DOT = " · "
 SIGNS = {status: sign for status, (sign, _) in STATUSES.items()}
 WORDS = {status: words for status, (_, words) in STATUSES.items()}
 
@@ -62,8 +63,13 @@ class Card:
 
     @property
     def headline(self) -> str:
-        idea = f" · {in_words(self.idea)}" if self.idea else ""
-        return f"{translated(WORDS[self.status])} · {of_points(self.points, self.max_points)}{idea}"
+        return DOT.join(self.headline_parts)
+
+    @property
+    def headline_parts(self) -> list[str]:
+        """The status, the points, and the wrong idea if one was recognised."""
+        idea = [in_words(self.idea)] if self.idea else []
+        return [translated(WORDS[self.status]), of_points(self.points, self.max_points), *idea]
 
     def text(self) -> str:
         """Return the card as plain text."""
@@ -81,10 +87,11 @@ class Card:
 
     def html(self) -> str:
         """Return the card as HTML."""
+        first, *more = self.headline_parts
         parts = [
             _heading(f"{self.question} · {self.title}"),
             f'<p class="qkv-card-status"><span aria-hidden="true">{SIGNS[self.status]}</span> '
-            f"{_escaped(self.headline)}</p>",
+            f'<span class="qkv-card-word">{_escaped(first)}</span>{"".join(map(_more, more))}</p>',
             f"<p>{_prose(self.message)}</p>",
             _table(self.table) if self.table else "",
             f'<p class="qkv-card-tried">{t("Tried with {inputs}.", inputs=_escaped(self.tried))}</p>'
@@ -100,6 +107,11 @@ class Card:
         ]
         label = t("Question {id}: {headline}", id=self.question, headline=self.headline)
         return _section(label, self.status, "".join(parts))
+
+
+def _more(part: str) -> str:
+    """Return a part of the headline after the status. The dot before it is for readers of the text alone."""
+    return f'<span class="qkv-card-more"><span class="qkv-card-dot">{DOT}</span>{_escaped(part)}</span>'
 
 
 def _wrong_sums(table: Table) -> str:

@@ -31,26 +31,26 @@ function examSentence(i) {
  * @param {Record<string, unknown>} other */
 const differ = (one, other) => Object.keys(one).some((name) => !Object.is(one[name], other[name]));
 
-/** Return an examiner. Its `check` starts an exam if `settings()` has changed since the last; `report` gets the number of
- * sentences in which the noun of *it* was found.
+/** Return an examiner. Its `check` starts an exam if `settings()` has changed since the last; `report` gets for each
+ * sentence whether the noun of *it* was found.
  *
  * Between portions, the examiner sends itself a message, so that the page can do other work first. A timer would wait
  * 4 ms more.
- * @param {{ settings: () => Handles, report: (right: number) => void }} parts */
+ * @param {{ settings: () => Handles, report: (right: boolean[]) => void }} parts */
 export function examiner({ settings, report }) {
   const { port1: receiver, port2: sender } = new MessageChannel();
   let isMarking = false;
   let marked = {}; // the settings of the last exam that has ended
   const start = (/** @type {Handles} */ handles) => {
-    let right = 0;
-    let i = 0;
+    /** @type {boolean[]} */
+    const right = [];
     isMarking = true;
     receiver.onmessage = () => {
       const end = performance.now() + PORTION;
-      while (i < EXAM_LENGTH && performance.now() < end) {
-        right += score(theTagger(), examSentence(i++), handles)[2];
+      while (right.length < EXAM_LENGTH && performance.now() < end) {
+        right.push(score(theTagger(), examSentence(right.length), handles)[2] > 0);
       }
-      if (i < EXAM_LENGTH) {
+      if (right.length < EXAM_LENGTH) {
         sender.postMessage("");
         return;
       }

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, num, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, num, svg, t, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 import { fitting, queryPicture } from "./query_picture.js";
 
@@ -18,32 +18,45 @@ const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PI
 /** @typedef {{ row?: number, column?: number }} Frame around a row or a column of a matrix */
 /** @typedef {(value: number) => Partial<State>} Put the change of the state for a new number */
 
-/** The steps: the matrices that are multiplied (`left` by `top`), the result, its colour, and what it means.
- * @type {Record<Step, { left: Part, top?: Part, result: Part, kind: string, says: string }>} */
+/** The steps: the matrices that are multiplied (`left` by `top`), the result, and its colour.
+ * @type {Record<Step, { left: Part, top?: Part, result: Part, kind: string }>} */
 const STEPS = {
-  queries: { left: "x", top: "w_q", result: "q", kind: "query", says: "what each token looks for" },
-  keys: { left: "x", top: "w_k", result: "k", kind: "key", says: "what each token can be found by" },
-  values: { left: "x", top: "w_v", result: "v", kind: "value", says: "what each token hands over" },
-  scores: { left: "q", top: "kT", result: "scores", kind: "ink", says: "every query meets every key" },
-  weights: { left: "scores", result: "weights", kind: "weight", says: "each row sums to 1" },
-  output: { left: "weights", top: "v", result: "out", kind: "output", says: "a mixture of values" },
+  queries: { left: "x", top: "w_q", result: "q", kind: "query" },
+  keys: { left: "x", top: "w_k", result: "k", kind: "key" },
+  values: { left: "x", top: "w_v", result: "v", kind: "value" },
+  scores: { left: "q", top: "kT", result: "scores", kind: "ink" },
+  weights: { left: "scores", result: "weights", kind: "weight" },
+  output: { left: "weights", top: "v", result: "out", kind: "output" },
 };
 const NAMES = /** @type {Step[]} */ (Object.keys(STEPS));
-const TYPE_A_NUMBER = "Type a number, such as 2 or −0.5.";
+const typeANumber = () => t`Type a number, such as 2 or −0.5.`;
 const IN_A_NUMBER = /^[-\d.,+eE−]*$/;
 const LETTERS = { x: "X", w_q: "W Q", w_k: "W K", w_v: "W V" };
+/** @type {Record<GivenPart | Step, () => unknown>} */
 const TITLES = {
-  x: html`tokens, <i>X</i>`,
-  w_q: html`<i>W<sub>Q</sub></i>`,
-  w_k: html`<i>W<sub>K</sub></i>`,
-  w_v: html`<i>W<sub>V</sub></i>`,
-  queries: html`1 queries, <i>Q</i>`,
-  keys: html`2 keys, <i>K</i>`,
-  values: html`3 values, <i>V</i>`,
-  scores: "4 scores",
-  weights: "5 weights",
-  output: "6 output",
+  x: () => t`tokens, ${html`<i>X</i>`}`,
+  w_q: () => html`<i>W<sub>Q</sub></i>`,
+  w_k: () => html`<i>W<sub>K</sub></i>`,
+  w_v: () => html`<i>W<sub>V</sub></i>`,
+  queries: () => t`1 queries, ${html`<i>Q</i>`}`,
+  keys: () => t`2 keys, ${html`<i>K</i>`}`,
+  values: () => t`3 values, ${html`<i>V</i>`}`,
+  scores: () => t`4 scores`,
+  weights: () => t`5 weights`,
+  output: () => t`6 output`,
 };
+/** @type {Record<Step, () => string>} */
+const NAMED = {
+  queries: () => t`queries`,
+  keys: () => t`keys`,
+  values: () => t`values`,
+  scores: () => t`scores`,
+  weights: () => t`weights`,
+  output: () => t`output`,
+};
+/** The matrix of weights that a narrow screen shows at each step.
+ * @type {Record<Step, GivenPart>} */
+const FACTORS = { queries: "w_q", keys: "w_k", values: "w_v", scores: "w_q", weights: "w_q", output: "w_v" };
 
 export default widget("QKVStepper", {
   // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
@@ -62,10 +75,16 @@ export default widget("QKVStepper", {
     return html`<p class="qkv-lead qkv-spelled">${
       state.answer
         ? html`<b>${state.answer}</b>`
-        : html`<b>${place(state)}</b> ${spelled(state, parts, power).map((term) => html`<span>${term}</span> `)}`
+        : html`<b>${place(state)}</b> <span>${formula(state)}:</span> ${spelled(state, parts, power).map((term) => html`<span>${term}</span> `)}`
     }</p>
       ${canvas(state, set, parts)} ${legend(state, set)}
       ${tables(() => everything(parts, state.tokens))}`;
+  },
+  setup: ({ root, eachDrawing }) => {
+    const sizer = new ResizeObserver(() => drawFlow(root));
+    sizer.observe(root);
+    eachDrawing(() => drawFlow(root));
+    return () => sizer.disconnect();
   },
 });
 
@@ -94,7 +113,7 @@ const meetingOf = ({ x, tokens, row }, { q, k, scores, weights }) => ({
  * @param {Worked} parts */
 function fits(state, parts) {
   const { asker, best, weight } = fitting(meetingOf(state, parts));
-  return `${asker} asks, and the key of ${best} fits best: weight ${weight}.`;
+  return t`${asker} asks, and the key of ${best} fits best: weight ${weight}.`;
 }
 
 /** Return the picture of one query among the keys. A press on a word lets that word ask.
@@ -104,28 +123,16 @@ function fits(state, parts) {
  * @param {Worked} parts */
 function opening(state, set, id, parts) {
   const meeting = meetingOf(state, parts);
-  const { asker, best, weight } = fitting(meeting);
-  return html`<p class="qkv-lead"><b class="qkv-query-name">${asker}</b> asks. The key of <b>${best}</b> fits best, and gets <b>${weight}</b> of the weight.</p>
+  const { asker, best } = fitting(meeting);
+  const [who, whom] = [html`<b class="qkv-query-name">${asker}</b>`, html`<b>${best}</b>`];
+  return html`<p class="qkv-lead qkv-query-lead">${t`${who} asks. The key of ${whom} fits best.`}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
       put: (j, value) => set(edit(state, { x: withEntry(state.x, state.row, j, value) })),
       ask: (row) => set({ row }),
     })}
-    <div class="qkv-edited"><p class="qkv-note">Press another word: it asks.</p>${undo(state, set)}</div>
+    <div class="qkv-edited"><p class="qkv-note">${t`↕ Drag a number, or press a word.`}</p>${undo(state, set)}</div>
     ${tables(() => everything(parts, state.tokens))}`;
-}
-
-/** Return the buttons that walk from step to step.
- * @param {State} parts
- * @param {SetState<State>} set */
-function walk({ step }, set) {
-  const at = NAMES.indexOf(step);
-  const go = (/** @type {number} */ to) => () => set({ step: NAMES[to], answer: "" });
-  const next = (at + 1) % NAMES.length;
-  return html`<span class="qkv-walk">
-    ${button({ label: html`←<span class="qkv-unseen"> back</span>`, disabled: at === 0, onClick: go(at - 1) })}
-    ${button({ label: next ? html`→<span class="qkv-unseen"> next: ${next + 1} ${NAMES[next]}</span>` : html`↺<span class="qkv-unseen"> restart</span>`, onClick: go(next) })}
-  </span>`;
 }
 
 /** Return the values from which the results are computed.
@@ -170,11 +177,51 @@ function canvas(state, set, parts) {
   const start = (/** @type {GivenPart} */ part) => editable(state, set, part, framed[part]);
   const result = (/** @type {Step} */ name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
   return html`<div class="qkv-canvas">
-    <div class="qkv-given">${start("x")}<p>${formula(state)}<small>${STEPS[state.step].says}</small>${walk(state, set)}</p></div>
-    <div>${/** @type {GivenPart[]} */ (["w_q", "w_k", "w_v"]).map(start)}</div>
+    <div class="qkv-given">${/** @type {GivenPart[]} */ (["x", "w_q", "w_k", "w_v"]).map(start)}</div>
     <div>${NAMES.slice(0, 3).map(result)}</div>
     <div>${NAMES.slice(3).map(result)}</div>
+    <svg class="qkv-made-of" aria-hidden="true">${svg`<path />`}</svg>
   </div>`;
+}
+
+/** Draw a line from each frame to the chosen entry, for which the browser has to say where they are.
+ * @param {HTMLElement} root */
+function drawFlow(root) {
+  const flow = root.querySelector(".qkv-made-of");
+  const chosen = root.querySelector(".qkv-chosen");
+  if (!flow || !chosen) return;
+  const { left, top } = flow.getBoundingClientRect();
+  const to = chosen.getBoundingClientRect();
+  const lines = [...root.querySelectorAll(".qkv-framed")].map((cell) => {
+    const table = /** @type {HTMLTableElement} */ (cell.closest("table"));
+    const isRow = Number(table.style.getPropertyValue("--across")) > 1;
+    const [first, last] = [
+      cell,
+      isRow ? cell.parentElement?.lastElementChild : table.rows[table.rows.length - 1].cells[0],
+    ];
+    const from = first.getBoundingClientRect();
+    const end = (last ?? first).getBoundingClientRect();
+    return line(
+      from,
+      isRow ? { right: end.right, bottom: from.bottom } : { right: from.right, bottom: end.bottom },
+      to,
+    );
+  });
+  flow.firstElementChild?.setAttribute(
+    "d",
+    lines.map(([x1, y1, x2, y2]) => `M${x1 - left} ${y1 - top}L${x2 - left} ${y2 - top}`).join(""),
+  );
+}
+
+/** Return the shortest line from a frame to the edge of a cell.
+ * @param {{ left: number, top: number }} frame
+ * @param {{ right: number, bottom: number }} end
+ * @param {DOMRect} to */
+function line({ left, top }, { right, bottom }, to) {
+  const near = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ high) =>
+    Math.min(high, Math.max(low, value));
+  const [x, y] = [near(to.left + to.width / 2, left, right), near(to.top + to.height / 2, top, bottom)];
+  return [x, y, near(x, to.left, to.right), near(y, to.top, to.bottom)];
 }
 
 /** Check whether a matrix takes part in the chosen step.
@@ -192,9 +239,9 @@ function legend(state, set) {
   const { changed, scaled } = state;
   const isMarked = NAMES.some((name) => changed[name]?.flat().some(Boolean));
   return html`<div class="qkv-edited">
-    <p class="qkv-note">${isMarked ? html`<i></i> changed by the last edit` : "↔ Drag a boxed number, or type."}</p>
+    <p class="qkv-note">${isMarked ? t`${html`<i></i>`} changed by the last edit` : t`Press a result, or ↔ drag a number.`}</p>
     ${undo(state, set)}
-    ${toggle({ label: "divide by √3", checked: scaled, onChange: (on) => set(edit(state, { scaled: on })) })}
+    ${toggle({ label: t`divide by √3`, checked: scaled, onChange: (on) => set(edit(state, { scaled: on })) })}
   </div>`;
 }
 
@@ -202,7 +249,7 @@ function legend(state, set) {
  * @param {SetState<State>} set */
 const undo = (state, set) =>
   button({
-    label: html`undo<span class="qkv-unseen"> edits</span>`,
+    label: html`<span aria-hidden="true">${t`undo`}</span><span class="qkv-unseen">${t`undo edits`}</span>`,
     disabled: !state.first || areSame(state.first, given(state)),
     onClick: () => set({ ...state.first, changed: {}, answer: "" }),
   });
@@ -233,12 +280,12 @@ const isProduct = (/** @type {Step} */ step) => STEPS[step].left === "x";
 
 const formula = (/** @type {State} */ { step, scaled }) =>
   ({
-    queries: html`<b><i class="qkv-q">Q</i> = <i>X W<sub>Q</sub></i></b>`,
-    keys: html`<b><i class="qkv-k">K</i> = <i>X W<sub>K</sub></i></b>`,
-    values: html`<b><i class="qkv-v">V</i> = <i>X W<sub>V</sub></i></b>`,
+    queries: html`<b><i>X W<sub>Q</sub></i></b>`,
+    keys: html`<b><i>X W<sub>K</sub></i></b>`,
+    values: html`<b><i>X W<sub>V</sub></i></b>`,
     scores: html`<b><i class="qkv-q">Q</i> <i class="qkv-k">K</i>ᵀ${scaled ? " / √3" : ""}</b>`,
-    weights: html`<b>softmax by row</b>`,
-    output: html`<b>weights <i class="qkv-v">V</i></b>`,
+    weights: html`<b>${t`softmax by row`}</b>`,
+    output: html`<b>${t`weights ${html`<i class="qkv-v">V</i>`}`}</b>`,
   })[step];
 
 /** Return a matrix with a frame around a row or a column, which the first cell in that row or column draws.
@@ -277,15 +324,16 @@ function editable(state, set, part, framed) {
       const steps = Math.round((event.clientX - at) / PIXELS);
       if (steps || state[part][i][j] !== from) set({ draft: {}, ...put(within(from + STEP * steps)) });
     });
-    const content = html`<label><span class="qkv-unseen">${LETTERS[part]}, row ${i + 1}, column ${j + 1}</span>
+    const content = html`<label><span class="qkv-unseen">${t`${LETTERS[part]}, row ${i + 1}, column ${j + 1}`}</span>
       <input class="qkv-drag" type="number" step="any" .value=${live(state.draft[name] ?? String(entry))} @pointerdown=${drag} @pointermove=${drag}
         @click=${selectText} @dragstart=${preventDrag} @beforeinput=${(/** @type {InputEvent} */ { data }) => warnOfLetter(data, state, set)}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ draft: { [name]: target.value }, ...typed(target, put) })}
-        @blur=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: TYPE_A_NUMBER }) })}></label>`;
+        @blur=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ draft: {}, ...(isNumber(target) ? {} : { answer: typeANumber() }) })}></label>`;
     return { content };
   };
   const head = part === "x" ? (/** @type {number} */ i) => html`<th scope="row">${state.tokens[i]}</th>` : undefined;
-  return matrix({ title: TITLES[part], rows: state[part], cell, kind: part, lit: isLit(state, part), framed, head });
+  const kind = part === "x" || part === FACTORS[state.step] ? part : "folded";
+  return matrix({ title: TITLES[part](), rows: state[part], cell, kind, lit: isLit(state, part), framed, head });
 }
 
 const within = (/** @type {number} */ value) => Math.min(MOST, Math.max(-MOST, value));
@@ -300,7 +348,7 @@ const preventDrag = (/** @type {Event} */ event) => event.preventDefault();
  * @param {State} parts
  * @param {SetState<State>} set */
 function warnOfLetter(data, { answer }, set) {
-  const now = IN_A_NUMBER.test(data ?? "") ? "" : TYPE_A_NUMBER;
+  const now = IN_A_NUMBER.test(data ?? "") ? "" : typeANumber();
   if (now !== answer) set({ answer: now });
 }
 
@@ -315,7 +363,7 @@ function typed(target, put) {
   const value = target.valueAsNumber;
   const nearest = within(value);
   if (nearest === value) return put(value);
-  const answer = `${num(value)} is out of range: numbers go from −1,000 to 1,000. It is ${num(nearest)} now.`;
+  const answer = t`${num(value)} is out of range: numbers go from −1,000 to 1,000. It is ${num(nearest)} now.`;
   return { ...put(nearest), answer };
 }
 
@@ -337,7 +385,7 @@ function outcome(state, set, parts, name, framed) {
     const here = name === state.step && i === state.row && j === state.column;
     const point = () => set({ step: name, row: i, column: j, answer: "" });
     const content = html`<button type="button" class="qkv-outcome" aria-pressed=${here} @click=${point} @focus=${point}
-      aria-label="${name}, row ${i + 1}, column ${j + 1}: ${brief(entry)}"
+      aria-label=${t`${NAMED[name]()}, row ${i + 1}, column ${j + 1}: ${brief(entry)}`}
       @pointerenter=${(/** @type {PointerEvent} */ { pointerType }) => pointerType === "mouse" && name === state.step && point()}>${brief(entry)}</button>`;
     const marks = [here ? "qkv-chosen" : "", state.changed[name]?.[i][j] ? "qkv-changed" : ""];
     return name === "weights"
@@ -345,15 +393,18 @@ function outcome(state, set, parts, name, framed) {
       : { content, kinds: marks.join(" ") };
   };
   const { result, kind } = STEPS[name];
-  return matrix({ title: TITLES[name], rows: parts[result], cell, kind, lit: isLit(state, result), framed });
+  return matrix({ title: TITLES[name](), rows: parts[result], cell, kind, lit: isLit(state, result), framed });
 }
 
 /** @param {State} parts */
 function place({ step, row, column, tokens }) {
   const [asker, other] = [tokens[row], tokens[column]].map((token) => `“${token}”`);
-  if (step === "scores") return `The query of ${asker} on the key of ${other}:`;
-  if (step === "weights") return `${asker} reads ${other} with the weight:`;
-  return `The ${STEPS[step].kind} of ${asker}, entry ${column + 1}:`;
+  if (step === "scores") return t`The query of ${asker} on the key of ${other}:`;
+  if (step === "weights") return t`${asker} reads ${other} with the weight:`;
+  const entry = column + 1;
+  if (step === "queries") return t`The query of ${asker}, entry ${entry}:`;
+  if (step === "keys") return t`The key of ${asker}, entry ${entry}:`;
+  return step === "values" ? t`The value of ${asker}, entry ${entry}:` : t`The output of ${asker}, entry ${entry}:`;
 }
 
 const power = (/** @type {string} */ exponent) => html`<i>e</i><sup>${exponent}</sup>`;
@@ -409,8 +460,10 @@ const scientific = (/** @type {number} */ x, /** @type {number} */ digits) =>
   x.toExponential(digits).replace("e+", "e").replaceAll("-", "−");
 
 const everything = (/** @type {Worked} */ { q, k, v, scores, weights, out }, /** @type {string[]} */ tokens) =>
-  Object.entries({ Q: q, K: k, V: v, scores, weights, output: out }).map(([caption, rows]) => ({
-    caption,
-    head: ["token", "1", "2", "3"],
-    rows: rows.map((row, i) => [tokens[i], ...row.map((entry) => num(entry, { digits: 5 }))]),
-  }));
+  Object.entries({ Q: q, K: k, V: v, [t`scores`]: scores, [t`weights`]: weights, [t`output`]: out }).map(
+    ([caption, rows]) => ({
+      caption,
+      head: [t`token`, "1", "2", "3"],
+      rows: rows.map((row, i) => [tokens[i], ...row.map((entry) => num(entry, { digits: 5 }))]),
+    }),
+  );

@@ -3,7 +3,7 @@
  * A query entry is a width and a key entry a height, so their product is an area: the score is the whole area of a row. */
 
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, num } from "./base.js";
+import { dragged, html, num, t } from "./base.js";
 
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
@@ -17,11 +17,20 @@ const [WIDEST, HIGHEST] = [9, 6]; // the sum of the query entries, and the key e
  * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string }} parts */
 export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
-    <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
-    <p>↕ Drag a number of <b>${meeting.tokens[meeting.row]}</b>. They make its <b class="qkv-query-name">query</b>, the blue widths. A
-      <b class="qkv-key-of">key</b> is three heights.</p>
+    <div>
+      <span class="qkv-note">${t`the numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`}`}</span>
+      <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
+    </div>
+    ${legend()}
   </div>
   ${meetings(meeting, ask, name)}
+</div>`;
+
+/** Return an area with names at its sides: what the picture means, said once. */
+const legend = () => html`<div class="qkv-query-legend">
+  <b class="qkv-query-name">${t`query`}</b>
+  <b class="qkv-key-of">${t`key`}</b>
+  <span>${t`width × height`}<br>${t`= score`}</span>
 </div>`;
 
 /** Return one number as an upright track with a knob.
@@ -34,7 +43,7 @@ function fader(token, j, value, put) {
   const at = Math.min(1, Math.max(0, value / MOST));
   return html`<div class="qkv-drag" style="--qkv-at: ${at}" @pointerdown=${drag} @pointermove=${drag}>
     <i></i><b aria-hidden="true">${short(value)}</b>
-    <input class="qkv-over" type="range" aria-label="${token}, number ${j + 1}" aria-orientation="vertical" min="0" max=${MOST}
+    <input class="qkv-over" type="range" aria-label=${t`${token}, number ${j + 1}`} aria-orientation="vertical" min="0" max=${MOST}
       step=${STEP} aria-valuetext=${short(value)} .value=${live(String(value))}
       @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(j, target.valueAsNumber)}>
   </div>`;
@@ -51,9 +60,9 @@ function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
-    <span class="qkv-note">who asks</span>
+    <b class="qkv-query-name qkv-query-head">${t`query`}</b>
     <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}>${short(entry)}</b>`)}</div>
-    <span class="qkv-note">score: area</span><span class="qkv-note">weight</span>
+    <span class="qkv-note">${t`score`}</span><span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`
       <label class="qkv-pick qkv-query-pick"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
@@ -66,7 +75,7 @@ function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
         return html`<span style="${wide(entry)}; ${high}"><i class=${kind}>${hasRoom ? short(entry * key) : ""}</i></span>`;
       })}</div>
       <span class="qkv-query-met">${short(scores[i])}</span>
-      <b class="qkv-query-met qkv-heat" style="--qkv-p: ${round(weights[i])}">${num(weights[i], { places: 2 })}</b>`,
+      <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
   </div>`;
 }

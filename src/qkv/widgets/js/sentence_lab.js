@@ -27,6 +27,7 @@ const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
+const OFFERED = 6; // so many words are offered to replace one; a press on it goes through all of them
 const ROOMY = 8; // the number of words up to which each has room for its class below it
 const EXAMPLES = ["the cat chased the mouse because it was hungry", "I saw a saw", "貓追老鼠因為它餓了"];
 /** @type {Record<string, () => string>} */
@@ -36,7 +37,7 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 /** @import { Places } from "./engine/trained.js" */
 /** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
  *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
- *   changing: number, typing: boolean, draft: string | null, marks: number | null }} State */
+ *   changing: number, typing: boolean, draft: string | null, marks: boolean[] | null }} State */
 /** @typedef {{ problem: "unknown", unknown: string[] }
  *   | { problem: "length", unknown?: undefined }} Problem */
 /** @typedef {object} Seen
@@ -54,7 +55,7 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 
 export default widget("SentenceLab", {
   // The index of the word that is being changed (−1: the last that can be), whether the sentence is typed, the text that
-  // is being typed, and the number of sentences of the exam whose noun was found.
+  // is being typed, and for each sentence of the exam whether its noun was found.
   own: { changing: -1, typing: false, draft: null, marks: null },
   setup: ({ state, set, eachDrawing }) => {
     if (state.handles.length === 0) return undefined;
@@ -248,7 +249,9 @@ const notKnown = (/** @type {string[]} */ unknown) =>
 const TOO_LONG = () => t`The model reads 1 to ${theTagger().shape.longest} words.`;
 
 const examText = (/** @type {State} */ { marks }) =>
-  marks === null ? "" : t`It finds the right noun in ${marks} of ${EXAM_LENGTH} new sentences.`;
+  marks === null ? "" : t`It finds the right noun in ${rightIn(marks)} of ${EXAM_LENGTH} new sentences.`;
+
+const rightIn = (/** @type {boolean[]} */ marks) => marks.filter(Boolean).length;
 
 /* ---- the sentence and its arcs */
 
@@ -300,7 +303,8 @@ function wordOf(i, seen, set, id) {
     ${
       exchanges[i].length
         ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label=${t`change ${wordAt(words, i)}`}
-            .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}>${token}</label>`
+            .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}
+            @click=${() => i === changing && set({ sentence: nextOf(seen).makes, draft: null })}>${token}</label>`
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
     ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
@@ -308,6 +312,15 @@ function wordOf(i, seen, set, id) {
     <span class="qkv-weight-of" aria-hidden="true">${row[i] < SEEN ? "" : shown(row[i])}</span>
     ${hasClasses(seen) ? html`<small class="qkv-class">${className(said.classes[i])}</small>` : nothing}
   </div>`;
+}
+
+/** Return what a press on the word that is changed puts in its place: the words from the last to the first, so that
+ * *hungry* becomes *tasty*.
+ * @param {Seen} parts */
+function nextOf({ words, changing, exchanges }) {
+  const all = exchanges[changing];
+  const now = all.findIndex(({ makes }) => makes === joined(words));
+  return all[(now + all.length - 1) % all.length];
 }
 
 /** Return the choice of a word as the one that looks.
@@ -392,7 +405,9 @@ function picker({ words, changing, exchanges }, set, id) {
     label: t`change ${html`<b lang=${langOf(word)}>${word}</b>`} to`,
     name: `${id}-other`,
     value: joined(words),
-    options: exchanges[changing].map((other) => ({ value: other.makes, label: chipText(other.word) })),
+    options: exchanges[changing]
+      .filter(({ makes }, i) => i < OFFERED || makes === joined(words))
+      .map((other) => ({ value: other.makes, label: chipText(other.word) })),
     onChange: (sentence) => set({ sentence }),
   });
 }
@@ -578,12 +593,16 @@ function switchboard(state, set, id) {
 function handles(state, set, id) {
   const { marks } = state;
   // the style makes the number as wide as 100
-  const share = html`<span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ?? "…"}</span>`;
+  const share = html`<span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span>`;
   return html`<div class="qkv-handles">
     <div class="qkv-controls">${state.handles.map((name) => HANDLES[name]?.(state, set) ?? nothing)}</div>
     ${switchboard(state, set, id)}
-    <div class="qkv-exam" style="--qkv-right: ${(marks ?? 0) / EXAM_LENGTH}">
+    <div class="qkv-exam">
       ${readings([[t`right noun in`, share, t`of ${EXAM_LENGTH} new sentences`]])}
+      <div class="qkv-exam-squares" aria-hidden="true">${Array.from(
+        { length: EXAM_LENGTH },
+        (_, i) => html`<i class=${marks ? (marks[i] ? "qkv-found" : "qkv-missed") : ""}></i>`,
+      )}</div>
     </div>
   </div>`;
 }
