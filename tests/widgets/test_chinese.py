@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from qkv.models import load_tagger
+from qkv.widgets.transformer_flow import STAGES
+
 from .conftest import frame
 from .node import ROOT
 from .test_access import LOOKS, draw, made, state
@@ -24,6 +27,8 @@ EVENING = (
     "one evening the cat chased the mouse through the house over the table under the bed round the chair "
     "and past the old clock on the kitchen wall because it was hungry"
 )
+GRAMMAR = json.loads((ROOT / "src" / "qkv" / "models" / "grammar.json").read_text(encoding="utf-8"))["english"]
+NOUNS = " ".join(load_tagger().nouns)
 DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
@@ -31,6 +36,7 @@ DONE: dict[str, str] = {
     "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
     "PatternLab": f"{EVENING} cat",
     "HeadSplitter": "the cat was hungry saw he at as ungry aw",
+    "MaskPainter": "cat chased mouse comma because it hungry cha sed mou se bec ause hun gry KV NaN softmax",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
@@ -40,9 +46,12 @@ DONE: dict[str, str] = {
     "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
     "SequenceExplorer": f"{SENTENCE} saw ms",
+    "TrainLab": f"{' '.join(re.findall('[a-z]+', str(GRAMMAR)))} dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
+    "TransformerFlow": f"{SENTENCE} tasty saw {NOUNS}",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
+    *(("TransformerFlow", {"stage": stage, "norm": False}) for stage in STAGES),
     ("CacheStepper", {"step": 5, "model": "GPT-2 small"}),
     *(
         ("CacheStepper", {"step": 8, "changed": changed, "model": model})

@@ -14,7 +14,7 @@ OpenPage = Callable[..., Page]
 
 # What a swipe may begin on, and what a drag sideways changes; in the others a press chooses a row.
 PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
-    ("TransformerFlow", {}, ".qkv-flow-map", "stage"),
+    ("TransformerFlow", {}, ".qkv-flow", None),
     ("PatternLab", {}, ".qkv-cone-picture", None),
     ("Everywhere", {}, ".qkv-things", "token"),
     ("HeadMicroscope", {}, ".qkv-scope-map", None),
@@ -85,6 +85,8 @@ def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[st
     [
         ("SequenceExplorer", {"kind": "text"}, ".qkv-matrix", "row"),
         ("Everywhere", {}, ".qkv-asking-grip", "token"),
+        ("CacheStepper", {"step": 3}, ".qkv-kv-row:nth-child(5) .qkv-kv-word", "step"),
+        ("TransformerFlow", {"word": 1}, ".qkv-flow-word:nth-child(3)", "word"),
     ],
 )
 def test_a_finger_drags_up_and_down_where_things_lie_below_each_other(

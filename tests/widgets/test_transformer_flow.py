@@ -136,7 +136,7 @@ def test_the_shape_of_every_stage_is_given(open_page: OpenPage):
 def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget = show(open_page())
     answer = widget.locator(".qkv-flow-answer")
-    expect(answer).to_contain_text("it: pronoun (1.00). It stands for cat (0.99).")
+    expect(answer).to_contain_text("it: pronoun. It stands for cat.")
     widget.get_by_role("radio", name="tasty").check()
     expect(answer).to_contain_text("stands for mouse")
     widget.get_by_role("switch", name="residual").press("Space")
@@ -181,7 +181,7 @@ def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPa
 )
 def test_it_says_what_a_stage_is(open_page: OpenPage, off: dict[str, bool], stage: str, title: str, means: str):
     widget = show(open_page(width=390), stage=stage, **off)
-    expect(widget.locator(".qkv-flow-here summary b")).to_have_text(title)
+    expect(widget.locator(".qkv-flow-here .qkv-label b")).to_have_text(title)
     expect(widget.locator(".qkv-flow-here .qkv-note")).to_contain_text(means)
     slider = widget.get_by_role("slider", name="place in the flow")
     assert (slider.get_attribute("aria-valuetext") or "").startswith(title)
@@ -189,35 +189,54 @@ def test_it_says_what_a_stage_is(open_page: OpenPage, off: dict[str, bool], stag
 
 def gaps(widget: Locator) -> int:
     """How often the stream of the chosen word is cut."""
-    path = widget.locator(".qkv-flow-stream.qkv-flow-mine").get_attribute("d") or ""
+    path = widget.locator(".qkv-flow-stream").get_attribute("d") or ""
     pieces = [(float(start), float(end)) for start, end in re.findall(r"M([\d.]+) [\d.]+H([\d.]+)", path)]
     return sum(end < start for (_, end), (start, _) in pairwise(pieces))
 
 
 @pytest.mark.browser
 def test_the_picture_shows_what_is_switched_off(open_page: OpenPage):
-    widget = show(open_page(width=390))
-    marks = {part: widget.locator(f".qkv-flow-{part}.qkv-flow-mine") for part in ("branch", "norm", "network")}
+    widget = show(open_page(width=390, reduced_motion="reduce"))
 
-    def drawn() -> dict[str, int]:
-        return {part: (path.get_attribute("d") or "").count("M") for part, path in marks.items()}
+    def drawn() -> tuple[int, list[str]]:
+        frame(widget.page)
+        branches = widget.locator(".qkv-flow-branch").get_attribute("d") or ""
+        marks = widget.locator(".qkv-flow-part i").evaluate_all(
+            "all => all.filter((e) => getComputedStyle(e).opacity === '1').map((e) => e.parentElement.dataset.part)"
+        )
+        return branches.count("M"), marks
 
-    assert (drawn(), gaps(widget)) == ({"branch": 4, "norm": 5, "network": 2}, 0)
-    widget.get_by_role("switch", name="residual").uncheck()
-    frame(widget.page)
-    assert (drawn(), gaps(widget)) == ({"branch": 4, "norm": 5, "network": 2}, 4)
-    widget.get_by_role("switch", name="feed-forward").uncheck()
-    frame(widget.page)
-    assert (drawn(), gaps(widget)) == ({"branch": 2, "norm": 3, "network": 0}, 2)
-    widget.get_by_role("switch", name="norm").uncheck()
-    frame(widget.page)
-    assert drawn() == {"branch": 2, "norm": 0, "network": 0}
+    norms, networks = ["norm"] * 5, ["feed_forward"] * 2
+    assert (drawn(), gaps(widget)) == ((4, ["residual", *norms, *networks]), 0)
+    widget.get_by_role("switch", name="residual").press("Space")
+    assert (drawn(), gaps(widget)) == ((4, [*norms, *networks]), 4)
+    widget.get_by_role("switch", name="feed-forward").press("Space")
+    assert (drawn(), gaps(widget)) == ((2, ["norm"] * 3), 2)
+    widget.get_by_role("switch", name="norm").press("Space")
+    assert drawn() == (2, [])
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("word", [0, 4, 8])
+def test_every_spot_of_a_part_is_pressed_and_chooses_no_word(open_page: OpenPage, word: int):
+    page = open_page(width=390, reduced_motion="reduce")
+    widget = show(page, word=word)
+    spots = widget.locator(".qkv-flow-part")
+    assert spots.count() == 8
+    for i in range(8):
+        part = spots.nth(i).get_attribute("data-part")
+        for on in (False, True):
+            spots.nth(i).click()
+            assert page.evaluate("(part) => [it.model.get(part), it.model.get('word')]", part) == [on, word]
+    boxes = spots.evaluate_all("all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left, b.right, b.top])")
+    for (_, right, top), (left, _, other) in product(boxes[1:5], boxes[5:7]):
+        assert top != other or left >= right - 2 or left < right - 40
 
 
 @pytest.mark.browser
 def test_the_stream_is_as_thick_as_its_numbers_are_large(open_page: OpenPage):
     widget = show(open_page(width=390))
-    path = widget.locator(".qkv-flow-stream.qkv-flow-mine").get_attribute("d") or ""
+    path = widget.locator(".qkv-flow-stream").get_attribute("d") or ""
     thick = torch.tensor([float(height) for height in re.findall(r"v([\d.]+)", path)])
     places = load_tagger().tag(SENTENCES[0]).places
     sums = ["0.state", *(f"{layer}.{part}.sum" for layer in (0, 1) for part in ("attention", "feed_forward")), "normed"]
@@ -238,12 +257,13 @@ def test_lines_of_attention_are_as_thick_as_the_heads_mean_weights(open_page: Op
 
 
 @pytest.mark.browser
-def test_classes_that_a_switch_changes_are_marked(open_page: OpenPage):
+def test_classes_that_a_switch_changes_are_marked_and_the_old_ones_struck(open_page: OpenPage):
     widget = show(open_page(width=390))
     wrong = widget.locator(".qkv-flow-wrong")
     expect(wrong).to_have_count(0)
-    widget.get_by_role("switch", name="feed-forward").uncheck()
+    widget.get_by_role("switch", name="feed-forward").press("Space")
     expect(wrong).to_have_text(["pronoun"] * 3)
+    expect(widget.locator("del")).to_have_text(["verb", "verb", "adjective"])
     assert wrong.first.evaluate("e => getComputedStyle(e, '::before').content").startswith('"✗')
 
 
@@ -264,57 +284,63 @@ def test_places_are_walked_by_keyboard_and_words_are_chosen(open_page: OpenPage)
         page.keyboard.press("ArrowRight")
     assert page.evaluate("it.model.get('stage')") == "1 sum 1"
     frame(page)
-    expect(widget.locator(".qkv-flow-here summary b")).to_have_text("stream after attention, block 1")
-    widget.get_by_role("radio", name="cat").check()
+    expect(widget.locator(".qkv-flow-here .qkv-label b")).to_have_text("stream after attention, block 1")
+    widget.get_by_role("radio", name="cat").press("Space")
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("cat: noun")
     page.keyboard.press("ArrowDown")
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("chased: verb")
     assert page.evaluate("it.model.get('stage')") == "1 sum 1"
 
 
-def ring(widget: Locator) -> tuple[float, float]:
-    """The middle of the ring, on the page."""
-    box = widget.locator(".qkv-flow-ring").bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+@pytest.mark.browser
+@pytest.mark.parametrize("sentence", [SENTENCES[0], SENTENCES[2]])
+def test_a_press_anywhere_in_a_word_s_row_chooses_it(open_page: OpenPage, sentence: str):
+    page = open_page(width=390, reduced_motion="reduce")
+    widget = show(page, sentence=sentence)
+    flow = widget.locator(".qkv-flow").bounding_box()
+    assert flow
+    for chosen in (0, -1):
+        page.evaluate("(word) => it.model.set('word', word)", chosen)
+        for i in range(len(sentence.split())):
+            frame(page)
+            box = widget.locator(".qkv-flow-word").nth(i).bounding_box()
+            assert box
+            page.mouse.click(flow["x"] + flow["width"] * 0.7, box["y"] + box["height"] / 2)
+            assert page.evaluate("it.model.get('word')") == i
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 800])
-def test_any_place_can_be_pointed_at(open_page: OpenPage, width: int):
-    page = open_page(width=width)
-    widget = show(page)
-    for stage in STAGES:
-        stand_at(widget, stage)
-        page.evaluate("it.model.set('word', 2)")
+def test_a_drag_down_the_words_meets_each(open_page: OpenPage):
+    page = open_page(width=390, reduced_motion="reduce")
+    widget = show(page, word=0)
+    flow = widget.locator(".qkv-flow").bounding_box()
+    assert flow
+    met: list[int] = []
+    page.mouse.move(flow["x"] + 10, flow["y"] + 5)
+    page.mouse.down()
+    for y in range(5, int(flow["height"]), 8):
+        page.mouse.move(flow["x"] + 10, flow["y"] + y)
         frame(page)
-        x, y = ring(widget)
-        widget.get_by_role("slider").press("Home")
-        page.evaluate("it.model.set('word', 8)")
-        frame(page)
-        page.mouse.click(x, y)
-        assert page.evaluate("[it.model.get('stage'), it.model.get('word')]") == [stage, 2]
-
-
-@pytest.mark.browser
-def test_a_press_on_a_class_chooses_its_word_alone(open_page: OpenPage):
-    page = open_page(width=390)
-    widget = show(page)
-    widget.locator(".qkv-flow-answers span").nth(1).click()
-    assert page.evaluate("[it.model.get('stage'), it.model.get('word')]") == ["2 attention", 1]
+        met.append(page.evaluate("it.model.get('word')"))
+    page.mouse.up()
+    assert sorted(set(met)) == list(range(9))
+    assert met == sorted(met), "it goes back nowhere"
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("sentence", [SENTENCES[0], SENTENCES[2]])
-def test_words_stand_beside_their_streams(open_page: OpenPage, sentence: str):
-    widget = show(open_page(width=390), sentence=sentence, stage="embedding")
-    for i, word in enumerate(widget.locator(".qkv-flow-word").all()):
+def test_words_stand_beside_their_classes(open_page: OpenPage, sentence: str):
+    widget = show(open_page(width=390, reduced_motion="reduce"), sentence=sentence)
+    for word in widget.locator(".qkv-flow-word").all():
         word.click()
         frame(widget.page)
-        for names in (".qkv-flow-word", ".qkv-flow-answers span"):
-            box = widget.locator(names).nth(i).bounding_box()
-            assert box is not None
-            assert box["y"] + box["height"] / 2 == pytest.approx(ring(widget)[1], abs=1)
+        names, kinds = (
+            widget.locator(part).evaluate_all(
+                "all => all.map((e) => e.getBoundingClientRect()).map(({ y, height }) => y + height / 2)"
+            )
+            for part in (".qkv-flow-word", ".qkv-flow-answer-of")
+        )
+        assert names == pytest.approx(kinds, abs=1)
 
 
 @pytest.mark.browser
@@ -334,7 +360,7 @@ def test_flow_and_numbers_are_on_one_screen_of_a_phone(open_page: OpenPage):
 
 SEEN = """() => [
   document.querySelector(".qkv-flow-answer").innerText,
-  document.querySelector(".qkv-flow-map svg").innerHTML,
+  document.querySelector(".qkv-flow svg").innerHTML + document.querySelectorAll("[data-on=false]").length,
   document.querySelector(".qkv-flow-bars svg").innerHTML,
 ]"""
 
@@ -345,7 +371,7 @@ def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPa
     page = open_page(width=390, has_touch=True)
     widget = show(page, stage="2 sum 2")
     before = page.evaluate(SEEN)
-    widget.get_by_role("switch", name=switch).tap()
+    widget.locator(f"[data-part={switch.replace('-', '_')}]").first.tap()
     frame(page)
     answer, flow, picture = (one != other for one, other in zip(before, page.evaluate(SEEN), strict=True))
     assert (answer, flow, picture) == (True, True, True)

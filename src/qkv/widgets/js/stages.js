@@ -1,58 +1,56 @@
 /* The stages of the tagger, from the words to the answers: where each stands in the flow, and its table of numbers. */
 
 import { tag } from "./tagger.js";
+import { t } from "./words.js";
 
 /** @import { Table, Places } from "./engine/trained.js" */
 /** @import { TrainedTagger } from "./tagger.js" */
-/** @typedef {{ layer: number, part: "attention" | "feed_forward", start: number, end: number }} Branch a part that is
- *   beside the stream: where it leaves the stream and where it joins it again, as percentages across the flow */
-
-const WIDTH = 40; // of a block
-
-/** Return the two branches of block l.
- * @param {number} l
- * @returns {Branch[]} */
-const branchesOf = (l) => [
-  { layer: l, part: "attention", start: 4 + l * WIDTH, end: 24 + l * WIDTH },
-  { layer: l, part: "feed_forward", start: 28 + l * WIDTH, end: 41 + l * WIDTH },
-];
+/** @typedef {{ layer: number, part: "attention" | "feed_forward", start: number, norm: number, middle: number,
+ *   end: number }} Branch a part that is beside the stream: where it leaves the stream, where its norm and the part itself
+ *   stand, and where it joins the stream again, as percentages across the flow */
 
 /** @type {Branch[]} */
-export const BRANCHES = [0, 1].flatMap(branchesOf);
+export const BRANCHES = [
+  { layer: 0, part: "attention", start: 3, norm: 9, middle: 21, end: 27 },
+  { layer: 0, part: "feed_forward", start: 27, norm: 31, middle: 45, end: 51 },
+  { layer: 1, part: "attention", start: 51, norm: 58, middle: 66, end: 72 },
+  { layer: 1, part: "feed_forward", start: 72, norm: 77, middle: 89.5, end: 94 },
+];
 
 /** Where the ends of the flow stand. */
-const ENDS = { embedding: 1, norm: 87.5, classes: 92, nouns: 96.5 };
+const ENDS = { embedding: 1, norm: 97, classes: 98.5, nouns: 99.5 };
 
 /** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and where it stands in the
  * flow: how far across, and whether it is beside the stream.
  * @param {number} l */
 function block(l) {
-  const [attention, network] = branchesOf(l);
-  return /** @type {[string, string, string, number, boolean][]} */ ([
-    ["norm 1", "norm before attention", "attention.normed", attention.start + 4, true],
-    ["attention", "attention", "attention.weights", (attention.start + attention.end) / 2, true],
-    ["sum 1", "stream after attention", "attention.sum", attention.end + 1, false],
-    ["norm 2", "norm before feed-forward", "feed_forward.normed", network.start + 4, true],
-    ["hidden", "feed-forward", "feed_forward.hidden", network.end - 4.5, true],
-    ["sum 2", "stream after feed-forward", "feed_forward.sum", network.end + 1, false],
+  const [attention, network] = BRANCHES.filter(({ layer }) => layer === l);
+  const n = l + 1;
+  return /** @type {[string, () => string, string, number, boolean][]} */ ([
+    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", attention.norm, true],
+    ["attention", () => t`attention, block ${n}`, "attention.weights", attention.middle, true],
+    ["sum 1", () => t`stream after attention, block ${n}`, "attention.sum", attention.end, false],
+    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", network.norm, true],
+    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", network.middle, true],
+    ["sum 2", () => t`stream after feed-forward, block ${n}`, "feed_forward.sum", network.end, false],
   ]).map(([part, title, place, x, beside]) => ({
-    name: `${l + 1} ${part}`,
-    title: `${title}, block ${l + 1}`,
+    name: `${n} ${part}`,
+    title,
     place: `${l}.${place}`,
     x,
     beside,
   }));
 }
 
-/** @typedef {{ name: string, title: string, place: string, x: number, beside?: boolean }} Stage */
+/** @typedef {{ name: string, title: () => string, place: string, x: number, beside?: boolean }} Stage */
 /** @type {Stage[]} */
 export const STAGES = [
-  { name: "embedding", title: "embedding", place: "0.state", x: ENDS.embedding },
+  { name: "embedding", title: () => t`embedding`, place: "0.state", x: ENDS.embedding },
   ...block(0),
   ...block(1),
-  { name: "norm", title: "last norm", place: "normed", x: ENDS.norm },
-  { name: "classes", title: "classes", place: "class_logits", x: ENDS.classes },
-  { name: "nouns", title: "nouns", place: "noun_logits", x: ENDS.nouns },
+  { name: "norm", title: () => t`last norm`, place: "normed", x: ENDS.norm },
+  { name: "classes", title: () => t`classes`, place: "class_logits", x: ENDS.classes },
+  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: ENDS.nouns },
 ];
 
 /** Return the pieces of the stream, from left to right: where each begins and ends, and the place of its numbers.

@@ -1,5 +1,6 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, nearestOf, num, partAt, remember, svg, tables, widget, wordAt } from "./base.js";
+import { choices, dragged, html, num, remember, svg, t, tables, widget, wordAt } from "./base.js";
+import { className } from "./class_names.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
 import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from "./stages.js";
@@ -25,21 +26,20 @@ const SENTENCES = {
 export default widget("TransformerFlow", {
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${seen.stage.title}, ${shapeText(seen)}. ${answerText(seen)}`;
+    return `${seen.stage.title()}, ${shapeText(seen)}. ${answerText(seen)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
       ${choices({
-        label: "sentence",
+        label: t`sentence`,
         name: `${id}-flow-sentence`,
         value: state.sentence,
         options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
         onChange: (sentence) => set({ sentence, word: -1 }),
       })}
-      <p class="qkv-flow-answer">${answerText(seen)}</p>
-      ${parts(state, set)} ${flow(state, seen, set, id)}
-      <p class="qkv-note qkv-flow-legend">violet: what <i>${seen.words[seen.at]}</i> reads. Thick: large numbers.</p>
+      <p class="qkv-lead qkv-flow-answer">${answerText(seen)}</p>
+      ${flow(state, seen, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
@@ -47,7 +47,7 @@ export default widget("TransformerFlow", {
 
 const shown = (/** @type {number} */ number) => num(number, { places: 2 });
 const glossed = (/** @type {string} */ word) =>
-  GLOSSES.has(word) ? `${word}, Chinese for ${GLOSSES.get(word)}` : word;
+  GLOSSES.has(word) ? t`${word}, Chinese for ${GLOSSES.get(word)}` : word;
 
 /* ---- the tagger's output for a state */
 
@@ -73,46 +73,59 @@ function computed(state) {
   return { said, intact, words, n, at, stage, ...stageRows(places, stage, n, theTagger().shape.heads) };
 }
 
-/** Return the tagger's probabilities of a word's class, and of the noun that it stands for.
+/** Return the tagger's probability of a word's class.
  * @param {Tagged} parts
  * @param {number} at */
-const sure = ({ places }, at) => ({
-  kind: Math.max(...chances(places.class_logits, at, theTagger().classes.length)),
-  noun: Math.max(...chances(places.noun_logits, at, theTagger().nouns.length)),
-});
+const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, theTagger().classes.length));
 
 /** @param {Seen} parts */
 function answerText({ said, intact, words, n, at }) {
-  const { kind, noun } = sure(said, at);
-  const stands = said.refersTo.has(at)
-    ? ` It stands for ${glossed(/** @type {string} */ (said.refersTo.get(at)))} (${shown(noun)}).`
-    : "";
+  const noun = said.refersTo.get(at);
+  const kind = className(said.classes[at]);
+  const answer = noun ? t`${words[at]}: ${kind}. It stands for ${glossed(noun)}.` : t`${words[at]}: ${kind}.`;
   const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
-  const next = said === intact ? "Press a word, or switch a part off." : `${same} of ${n} words keep their class.`;
-  return `${words[at]}: ${said.classes[at]} (${shown(kind)}).${stands} ${next}`;
+  const next = said === intact ? t`Tap a part to switch it off.` : t`${same} of ${n} words keep their class.`;
+  return `${answer} ${next}`;
 }
 
-/* ---- the flow: a line for each word, from the word to its answer. It is as thick as the word's numbers are large.
- * Attention and the feed-forward network are on branches beside it. */
+/* ---- the flow: a thin line for each word, from the word to its class. The chosen word has a lane, in which its stream
+ * is as thick as its numbers are large, with attention and the feed-forward network on branches below it. A press on a
+ * part there switches it off, in every place. */
 
-/** The parts that can be switched off, and their names. A part's mark is that of the drawing.
- * @type {[Part, string][]} */
-const PARTS = [
-  ["residual", "residual"],
-  ["norm", "norm"],
-  ["feed_forward", "feed-forward"],
-];
+/** The parts that can be switched off.
+ * @type {Part[]} */
+const PARTS = ["residual", "norm", "feed_forward"];
+const nameOfPart = (/** @type {Part} */ part) =>
+  ({ residual: t`residual`, norm: t`norm`, feed_forward: t`feed-forward` })[part];
 
-/** Return the switches of the parts, on top of the drawing. A part that is off is crossed out.
- * @param {State} state
- * @param {SetState<State>} set */
-const parts = (state, set) =>
-  html`<div class="qkv-flow-parts" role="group" aria-label="parts of a block">${PARTS.map(
-    ([part, label]) => html`<label class="qkv-flow-part" data-part=${part}>
-    <input class="qkv-over" type="checkbox" role="switch" .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>
-    <i aria-hidden="true"></i><span>${label}</span>
-  </label>`,
-  )}</div>`;
+const [HEIGHT, LANE] = [308, 112]; // of the flow and of the lane, in sixteenths of a rem
+const [NAMES, STREAM, DEEP] = [15, 44, 74]; // how far down the lane its names, its stream and its branches are
+
+/** Return the height of the row of a word that is not chosen.
+ * @param {number} n */
+const rowOf = (n) => (HEIGHT - LANE) / (n - 1);
+
+/** Return how far down a word's row begins.
+ * @param {number} i
+ * @param {number} n
+ * @param {number} at */
+const topOf = (i, n, at) => i * rowOf(n) + (i > at ? LANE - rowOf(n) : 0);
+
+/** Return how far down a word's name is.
+ * @param {number} i
+ * @param {number} n
+ * @param {number} at */
+const nameAt = (i, n, at) => topOf(i, n, at) + (i === at ? NAMES : rowOf(n) / 2);
+
+/** Return the word whose row is so far down.
+ * @param {number} y
+ * @param {number} n
+ * @param {number} at */
+function wordDown(y, n, at) {
+  const below = y - topOf(at, n, at) - LANE;
+  if (below >= 0) return Math.min(n - 1, at + 1 + Math.floor(below / rowOf(n)));
+  return Math.min(at, Math.floor(y / rowOf(n)));
+}
 
 /** @param {State} state
  * @param {Seen} seen
@@ -120,88 +133,82 @@ const parts = (state, set) =>
  * @param {string} id */
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
-  const point = dragged(({ x, y }) => set({ word: partAt(y, n), stage: stageAt(100 * x) }));
-  const pick = dragged(({ y }) => set({ word: partAt(y, n) }));
-  return html`<div class="qkv-flow" style="--n: ${n}">
-    <div class="qkv-flow-heads" aria-hidden="true">
-      <span>word</span><span class="qkv-flow-block">block 1</span><span class="qkv-flow-block">block 2</span><span>class</span>
-    </div>
-    <div class="qkv-flow-words" role="radiogroup" aria-label="word">${words.map(
-      (word, i) => html`<label class="qkv-flow-word qkv-pick">
-        <input class="qkv-over" type="radio" name="${id}-flow-word" aria-label=${wordAt(words, i)} .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
+  const pick = dragged(({ y }) => set({ word: wordDown(HEIGHT * y, n, at) }));
+  const lane = topOf(at, n, at);
+  const others = words.map((_, i) => i).filter((i) => i !== at);
+  return html`<div class="qkv-flow qkv-drag" style="--lane: ${lane}" @pointerdown=${pick} @pointermove=${pick}>
+    <div class="qkv-flow-lane"></div>
+    <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
+      ${others.map((i) => svg`<path class="qkv-flow-line" d="M20 0H75" style="transform: translateY(${nameAt(i, n, at)}px)" />`)}
+      ${reads(said.places, n, at)} ${ofChosen(shapesOf(at, said.places, n, state))}
+    </svg>
+    <div role="radiogroup" aria-label=${t`word`}>${words.map(
+      (word, i) => html`<label class="qkv-flow-word" style="--y: ${nameAt(i, n, at)}">
+        <input class="qkv-over qkv-keys" type="radio" name="${id}-flow-word" aria-label=${wordAt(words, i)} .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
       </label>`,
     )}</div>
-    <div class="qkv-flow-map qkv-drag" @pointerdown=${point} @pointermove=${point}>
-      <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${n} words through two blocks: ${readText(seen)}">
-        ${drawing(state, said.places, n, at)}
-      </svg>
-      <i class="qkv-flow-ring" style="left: ${stage.x}%; top: ${heightOf(at, n, stage.beside)}%"></i>
-    </div>
-    <div class="qkv-flow-answers" @pointerdown=${pick} @pointermove=${pick}>${said.classes.map(
-      (kind, i) => html`<span class=${kind === intact.classes[i] ? "" : "qkv-flow-wrong"}>${kind}</span>`,
-    )}</div>
+    ${said.classes.map((kind, i) => answer(kind, intact.classes[i], nameAt(i, n, at)))}
+    <div role="group" aria-label=${t`parts of a block`}>${PARTS.map((part) => switches(part, state, set, id))}</div>
+    <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lane + (stage.beside ? DEEP : STREAM)}"></i>
   </div>`;
 }
 
-const PLACES_ACROSS = STAGES.map(({ x }) => x);
-const stageAt = (/** @type {number} */ x) => STAGES[PLACES_ACROSS.indexOf(nearestOf(PLACES_ACROSS, x))].name;
+/** Return the class of a word. Where a part that is off has changed it, the old class is struck beside it.
+ * @param {string} kind
+ * @param {string} before
+ * @param {number} y */
+const answer = (kind, before, y) =>
+  kind === before
+    ? html`<span class="qkv-flow-answer-of" style="--y: ${y}">${className(kind)}</span>`
+    : html`<del class="qkv-flow-before" style="--y: ${y}">${className(before)}</del>
+        <span class="qkv-flow-answer-of qkv-flow-wrong" style="--y: ${y}">${className(kind)}</span>`;
 
-/** Return how far down a word's stream is, or the branches beside it, in percent.
- * @param {number} i
- * @param {number} n */
-const heightOf = (i, n, beside = false) => (100 * (i + (beside ? 0.82 : 0.36))) / n;
-
-/** Return the drawing: the streams of all words, then the chosen word over them, with its branches.
- * @param {State} state
- * @param {Places} places
- * @param {number} n
- * @param {number} at */
-const drawing = (state, places, n, at) => {
-  const all = allShapes(places, n, state.residual, state.norm, state.feed_forward);
-  return svg`<path class="qkv-flow-stream" d=${all.streams} /> ${reads(places, n, at)} ${ofChosen(shapesOf([at], places, n, state))}`;
+/** Where a part stands in the lane, as percentages across it; the last norm and the residual are on the stream.
+ * A norm of a feed-forward network goes with it.
+ * @type {Record<Part, { x: number, isOnStream?: boolean, of?: Branch["part"] }[]>} */
+const SPOTS = {
+  residual: [{ x: 48, isOnStream: true }],
+  norm: [...BRANCHES.map(({ norm, part }) => ({ x: norm, of: part })), { x: stageNamed("norm").x, isOnStream: true }],
+  feed_forward: BRANCHES.filter(({ part }) => part === "feed_forward").map(({ middle }) => ({ x: middle })),
 };
 
-/** Return the paths of the chosen word: its stream, branches, norms and networks.
+/** Return the spots of a part, each a label of the one switch that is in the first.
+ * @param {Part} part
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const switches = (part, state, set, id) =>
+  SPOTS[part].map(({ x, isOnStream = false, of }, i) => {
+    const isIdle = of === "feed_forward" && !state.feed_forward;
+    const name = isOnStream && part === "norm" ? "" : nameOfPart(part);
+    const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
+    return html`<label class="qkv-flow-part ${isOnStream ? "qkv-flow-on-stream" : ""}" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
+      @pointerdown=${(/** @type {Event} */ event) => event.stopPropagation()}>${i ? "" : input}<i></i><span>${name}</span></label>`;
+  });
+
+/** Return the paths of the chosen word: its branches and its stream.
  * @param {ReturnType<typeof shapesOf>} paths */
-const ofChosen = ({ streams, branches, norms, networks }) => svg`
-  <path class="qkv-flow-branch qkv-flow-mine" d=${branches} />
-  <path class="qkv-flow-stream qkv-flow-mine" d=${streams} />
-  <path class="qkv-flow-norm qkv-flow-mine" d=${norms} />
-  <path class="qkv-flow-network qkv-flow-mine" d=${networks} />`;
+const ofChosen = ({ streams, branches }) => svg`
+  <path class="qkv-flow-branch" d=${branches} />
+  <path class="qkv-flow-stream" d=${streams} />`;
 
-const allShapes = remember(
-  (
-    /** @type {Places} */ places,
-    /** @type {number} */ n,
-    /** @type {boolean} */ residual,
-    /** @type {boolean} */ norm,
-    /** @type {boolean} */ feed_forward,
-  ) => shapesOf([...Array(n).keys()], places, n, { residual, norm, feed_forward }),
-);
-
-/** @param {number[]} words
+/** @param {number} at
  * @param {Places} places
  * @param {number} n
  * @param {Pick<State, Part>} state */
-function shapesOf(words, places, n, { residual, norm, feed_forward }) {
+function shapesOf(at, places, n, { residual, feed_forward }) {
   const isOn = (/** @type {Branch} */ { part }) => feed_forward || part === "attention";
   const pieces = streamOf((branch) => residual || !isOn(branch));
-  const on = BRANCHES.filter(isOn);
-  const inUse = STAGES.filter(({ place }) => feed_forward || !place.includes("feed_forward"));
-  const normed = inUse.filter(({ place }) => norm && place.endsWith("normed"));
-  const networks = inUse.filter(({ place }) => place.endsWith("hidden"));
-  /** @type {<Piece>(parts: Piece[], draw: (piece: Piece, i: number) => string) => string} */
-  const of = (parts, draw) => words.flatMap((i) => parts.map((part) => draw(part, i))).join("");
+  const [y, deep] = [STREAM, DEEP].map((down) => topOf(at, n, at) + down);
   return {
-    streams: of(pieces, (piece, i) => bar(piece, heightOf(i, n), spread(places[piece.place], i, n))),
-    branches: of(on, ({ start, end }, i) => branchPath(start, end, heightOf(i, n), heightOf(i, n, true))),
-    norms: of(normed, ({ x, beside }, i) => `M${x} ${heightOf(i, n, beside) - TICK}v${2 * TICK}`),
-    networks: of(networks, ({ x, beside }, i) => `M${x} ${heightOf(i, n, beside)}h0`), // a square, by its caps
+    streams: pieces.map((piece) => bar(piece, y, spread(places[piece.place], at, n))).join(""),
+    branches: BRANCHES.filter(isOn)
+      .map(({ start, end }) => branchPath(start, end, y, deep))
+      .join(""),
   };
 }
 
-const TICK = 2.2; // half the height of a norm's mark, in percent of the flow's height
-const THICKNESS = 1.2; // of a stream whose numbers have a standard deviation of 1, in percent of the flow's height
+const THICKNESS = 4; // of a stream whose numbers have a standard deviation of 1, in sixteenths of a rem
 
 const bar = (
   /** @type {{ from: number, to: number }} */ { from, to },
@@ -235,18 +242,18 @@ function meanAndSpread(row) {
   return { mean, spread: Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length) };
 }
 
-const MOST = 6; // pixels of the line of a weight of 1
+const MOST = 8; // pixels of the line of a weight of 1
 
 /** Return what the chosen word reads in each block: a line from each word, as thick as the mean weight of the heads.
  * @param {Places} places
  * @param {number} n
  * @param {number} at */
 const reads = (places, n, at) =>
-  BRANCHES.filter(({ part }) => part === "attention").map(({ layer, start, end }) =>
+  BRANCHES.filter(({ part }) => part === "attention").map(({ layer, middle }) =>
     weightsOf(places[`${layer}.attention.weights`], n, at).map((weight, j) => {
-      const [from, to] = [heightOf(j, n), heightOf(at, n, true)]; // from the stream of a word to the branch of the chosen one
-      const middle = (start + end) / 2;
-      return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${start + 5} ${from}C${middle + 3} ${from} ${middle - 3} ${to} ${end - 5} ${to}H${end - 4}" />`;
+      const lane = topOf(at, n, at);
+      const [from, to] = [j === at ? lane + STREAM : nameAt(j, n, at), lane + DEEP];
+      return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${middle + 4} ${from}C${middle} ${from} ${middle} ${(from + to) / 2} ${middle} ${to}" />`;
     }),
   );
 
@@ -264,11 +271,11 @@ const readText = (/** @type {Seen} */ { said, words, n, at }) =>
   BRANCHES.filter(({ part }) => part === "attention")
     .map(({ layer }) => {
       const weights = weightsOf(said.places[`${layer}.attention.weights`], n, at);
-      return `in block ${layer + 1} ${words[at]} reads most from ${words[weights.indexOf(Math.max(...weights))]}`;
+      return t`In block ${layer + 1}, ${words[at]} reads most from ${words[weights.indexOf(Math.max(...weights))]}.`;
     })
-    .join(", ");
+    .join(" ");
 
-/* ---- what stands at the place that is pointed at: the numbers of the chosen word, as bars */
+/* ---- the numbers at a place in the flow: those of the chosen word, as bars */
 
 /** Check whether the part that computes a stage is switched off.
  * @param {Stage} parts
@@ -283,12 +290,12 @@ const last = STAGES.length - 1;
  * @param {SetState<State>} set */
 function here(state, seen, set) {
   const { stage } = seen;
-  const off = isOff(stage, state) ? ", off" : "";
+  const title = isOff(stage, state) ? t`${stage.title()}, off` : stage.title();
   return html`<details class="qkv-tables qkv-flow-here">
-    <summary><span class="qkv-unseen">At the ring: </span><b>${stage.title}${off}</b></summary>
+    <summary>${t`The numbers on the way`}</summary>
     <label class="qkv-control qkv-flow-title">
-      <span class="qkv-label">place in the flow</span>
-      <input type="range" min="0" max=${last} aria-valuetext="${stage.title}${off}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
+      <span class="qkv-label"><b>${title}</b></span>
+      <input type="range" min="0" max=${last} aria-label=${t`place in the flow`} aria-valuetext="${title}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ event) => set({ stage: STAGES[event.target.valueAsNumber].name })}>
     </label>
     <p class="qkv-note"><span class="qkv-flow-shape">${shapeText(seen)}</span>: ${meaning(state, seen)}</p>
@@ -300,8 +307,9 @@ function here(state, seen, set) {
 /** Return the shape of a stage's table as text.
  * @param {Seen} parts */
 function shapeText({ stage, isWeights, heads, n, width }) {
-  if (isWeights) return `${heads} heads × ${n} × ${n} words`;
-  return `${n} words × ${width} ${stage.name in NAMED ? stage.name : "numbers"}`;
+  if (isWeights) return t`${heads} heads × ${n} × ${n} words`;
+  if (stage.name === "classes") return t`${n} words × ${width} classes`;
+  return stage.name === "nouns" ? t`${n} words × ${width} nouns` : t`${n} words × ${width} numbers`;
 }
 
 /** The stages whose numbers have names, which the tagger knows.
@@ -314,22 +322,25 @@ const NAMED = { classes: "classes", nouns: "nouns" };
 function meaning(state, { stage, words, at }) {
   const word = html`<i>${words[at]}</i>`;
   const part = stage.name.replace(/^\d /, "");
-  if (isOff(stage, state)) return part === "hidden" ? "computed, but not added to the stream" : "the stream as it is";
-  const before = state.residual ? "what was there, plus " : "only ";
-  /** @type {Record<string, unknown>} */
+  if (isOff(stage, state)) return part === "hidden" ? t`computed, but not added to the stream` : t`the stream as it is`;
+  const { residual } = state;
+  /** @type {Record<string, () => unknown>} */
   const texts = {
-    embedding: html`${word} and its position, as numbers`,
-    "norm 1": "a copy of the stream, on one scale, for attention to read",
-    attention: html`how much ${word} reads from each word`,
-    "sum 1": `${before}what attention has read`,
-    "norm 2": "a copy of the stream, on one scale, for the network to read",
-    hidden: html`the network's hidden numbers for ${word} alone, none below 0`,
-    "sum 2": state.feed_forward ? `${before}what the network has computed` : "as before: nothing is added",
-    norm: "the stream, on one scale, for the answers",
-    classes: html`how likely each class is for ${word}`,
-    nouns: html`how likely ${word} stands for each noun, English or Chinese`,
+    embedding: () => t`${word} and its position, as numbers`,
+    "norm 1": () => t`a copy of the stream, on one scale, for attention to read`,
+    attention: () => t`how much ${word} reads from each word`,
+    "sum 1": () => (residual ? t`what was there, plus what attention has read` : t`only what attention has read`),
+    "norm 2": () => t`a copy of the stream, on one scale, for the network to read`,
+    hidden: () => t`the network's hidden numbers for ${word} alone, none below 0`,
+    "sum 2": () => {
+      if (!state.feed_forward) return t`as before: nothing is added`;
+      return residual ? t`what was there, plus what the network has computed` : t`only what the network has computed`;
+    },
+    norm: () => t`the stream, on one scale, for the answers`,
+    classes: () => t`how likely each class is for ${word}`,
+    nouns: () => t`how likely ${word} stands for each noun, English or Chinese`,
   };
-  return texts[part];
+  return texts[part]();
 }
 
 /** Return the numbers of the chosen word to draw, and their limits: weights and probabilities from 0 to 1, others on one
@@ -364,7 +375,7 @@ function bars(seen) {
       ({ name, column }) => html`<span><i style="--at: ${100 * column}%">${name}</i></span>`,
     )}</div>
     <div class="qkv-flow-scale"><span>${num(high, { digits: 2 })}</span><span>${num(low, { digits: 2 })}</span></div>
-    <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${values.length} bars: ${stage.title}">
+    <svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label=${t`${values.length} bars: ${stage.title()}`}>
       <path class="qkv-flow-zero" d="M0 ${height(0)}H100" /><path d=${path} />
     </svg>
     <div class="qkv-flow-across">${across(seen, heads, width).map((text) => html`<span>${text}</span>`)}</div>
@@ -374,16 +385,21 @@ function bars(seen) {
 /** Return the names of the columns of a stage's table, if they have names.
  * @param {Seen} seen
  * @returns {string[] | undefined} */
-const columnNames = ({ stage, words, isWeights }) => (isWeights ? words : theTagger()[NAMED[stage.name]]);
+const columnNames = ({ stage, words, isWeights }) => {
+  if (isWeights) return words;
+  const names = theTagger()[NAMED[stage.name]];
+  return stage.name === "classes" ? names.map(className) : names;
+};
 
 /** Return the words below the bars.
  * @param {Seen} parts
  * @param {number} heads
  * @param {number} width */
 function across({ words, at, stage, n }, heads, width) {
-  if (stage.name in NAMED) return [`${width} ${stage.name}`];
-  if (heads === 1) return [html`${width} numbers of <i>${words[at]}</i>`];
-  return Array.from({ length: heads }, (_, h) => `head ${h + 1}: ${n} words`);
+  if (stage.name === "classes") return [t`${width} classes`];
+  if (stage.name === "nouns") return [t`${width} nouns`];
+  if (heads === 1) return [t`${width} numbers of ${html`<i>${words[at]}</i>`}`];
+  return Array.from({ length: heads }, (_, h) => t`head ${h + 1}: ${n} words`);
 }
 
 /** Return for each head the column of the largest number: its name, and its position from 0 to 1.
@@ -407,14 +423,14 @@ function reading(seen) {
   const names = columnNames(seen);
   if (names) return likeliest(values, names);
   const { mean, spread } = meanAndSpread(Float64Array.from(values));
-  return html`<span>mean <b>${shown(mean)}</b></span> <span>standard deviation <b>${shown(spread)}</b></span>`;
+  return html`<span>${t`mean ${html`<b>${shown(mean)}</b>`}`}</span> <span>${t`standard deviation ${html`<b>${shown(spread)}</b>`}`}</span>`;
 }
 
 const headsReading = (/** @type {Seen} */ { heads, n, words }, /** @type {number[]} */ values) =>
   Array.from({ length: heads }, (_, h) => {
     const weights = values.slice(h * n, (h + 1) * n);
     const most = Math.max(...weights);
-    return html`<span>head ${h + 1}: <b>${words[weights.indexOf(most)]}</b> ${shown(most)}</span> `;
+    return html`<span>${t`head ${h + 1}: ${html`<b>${words[weights.indexOf(most)]}</b>`} ${shown(most)}`}</span> `;
   });
 
 const LIKELIEST = 2;
@@ -437,16 +453,17 @@ const stageTable = (/** @type {Seen} */ seen) => {
   const names = columnNames(seen);
   const columns = names ? seen.heads * seen.width : Math.min(COLUMNS, seen.width);
   const head = (/** @type {number} */ j) =>
-    seen.isWeights ? `${seen.words[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : (names?.[j] ?? j + 1);
+    seen.isWeights ? t`${seen.words[j % seen.n]} (head ${1 + Math.floor(j / seen.n)})` : (names?.[j] ?? j + 1);
+  const title = `${seen.stage.title()}, ${shapeText(seen)}`;
   return {
-    caption: `${seen.stage.title}, ${shapeText(seen)}${columns < seen.width ? `: the first ${columns} features` : ""}`,
-    head: ["word", ...Array.from({ length: columns }, (_, j) => head(j))],
+    caption: columns < seen.width ? t`${title}: the first ${columns} features` : title,
+    head: [t`word`, ...Array.from({ length: columns }, (_, j) => head(j))],
     rows: seen.words.map((word, i) => [word, ...[...seen.rows(i)].slice(0, columns).map(shown)]),
   };
 };
 
 const answerTable = (/** @type {Seen} */ { said, words }) => ({
-  caption: "What the tagger says",
-  head: ["word", "class", "chance of it", "stands for"],
-  rows: words.map((word, i) => [word, said.classes[i], shown(sure(said, i).kind), said.refersTo.get(i) ?? "–"]),
+  caption: t`What the tagger says`,
+  head: [t`word`, t`class`, t`chance of it`, t`stands for`],
+  rows: words.map((word, i) => [word, className(said.classes[i]), shown(sure(said, i)), said.refersTo.get(i) ?? "–"]),
 });
