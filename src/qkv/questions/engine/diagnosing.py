@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -80,13 +81,17 @@ def _rounded(name: str, wrong: list[Pair]) -> str:
     if _fits_all(wrong, lambda x: x.round() if x.is_floating_point() else None):
         return t("Your {name} {are} what was expected, rounded to whole numbers. Which step does that?", **values)
     for decimals in (2, 3, 4):
-        if _fits_all(wrong, lambda x, n=decimals: x.round(decimals=n) if x.is_floating_point() else None):
+        if _fits_all(wrong, partial(_to_decimals, decimals=decimals)):
             return t(
                 "Your {name} {are} what was expected, rounded to {n} decimals. Which step does that?",
                 **values,
                 n=decimals,
             )
     return ""
+
+
+def _to_decimals(x: Tensor, decimals: int) -> Tensor | None:
+    return x.round(decimals=decimals) if x.is_floating_point() else None
 
 
 def _half_precision(name: str, wrong: list[Pair]) -> str:
