@@ -27,6 +27,7 @@ EVENING = (
     "one evening the cat chased the mouse through the house over the table under the bed round the chair "
     "and past the old clock on the kitchen wall because it was hungry"
 )
+GRAMMAR = json.loads((ROOT / "src" / "qkv" / "models" / "grammar.json").read_text(encoding="utf-8"))["english"]
 NOUNS = " ".join(load_tagger().nouns)
 DONE: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
@@ -35,6 +36,7 @@ DONE: dict[str, str] = {
     "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
     "PatternLab": f"{EVENING} cat",
     "HeadSplitter": "the cat was hungry saw he at as ungry aw",
+    "MaskPainter": "cat chased mouse comma because it hungry cha sed mou se bec ause hun gry KV NaN softmax",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",
@@ -44,6 +46,7 @@ DONE: dict[str, str] = {
     "PositionExplorer": "it cat RoPE ALiBi",
     "ScalingLab": "dk softmax",
     "SequenceExplorer": f"{SENTENCE} saw ms",
+    "TrainLab": f"{' '.join(re.findall('[a-z]+', str(GRAMMAR)))} dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
     "TransformerFlow": f"{SENTENCE} tasty saw {NOUNS}",
 }

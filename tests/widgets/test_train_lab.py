@@ -13,7 +13,7 @@ from qkv.models.grammar import read, turned
 from qkv.models.training import REPEATER_ON_THE_PAGE, TAGGER_ON_THE_PAGE
 from qkv.widgets import TrainLab
 
-from .conftest import open_phone
+from .conftest import drag, open_phone
 from .node import JS, ROOT, node
 from .test_access import draw
 
@@ -209,9 +209,24 @@ def test_it_is_learned_in_the_page_and_what_was_seen_can_be_walked_through(open_
 
 
 @pytest.mark.browser
+def test_a_drag_on_the_curves_walks_through_the_steps_of_all_trainings(open_page: OpenPage):
+    page = opened(open_page(reduced_motion="reduce"), handles=["positions"], stored=["as it is", "without positions"])
+    plot = page.locator(".qkv-train-walk svg.qkv-drag")
+    heights = "(all) => all.map((dot) => parseFloat(dot.getAttribute('cy')))"
+    dots = page.locator(".qkv-train-walk .qkv-dot")
+    other, shown = dots.evaluate_all(heights)
+    assert abs(other - shown) < 3, "both begin untrained"
+    drag(page, plot, 0.6)
+    expect(page.get_by_role("slider", name="step")).to_have_attribute("aria-valuetext", "300 of 500")
+    other, shown = dots.evaluate_all(heights)
+    assert shown < 10 < 35 < other, "without positions it guesses"
+    assert float(dots.first.get_attribute("cx").rstrip("%")) == 60  # type: ignore[union-attr]
+
+
+@pytest.mark.browser
 def test_it_opens_untrained_and_the_first_drag_shows_what_training_does(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
-    bar = page.locator(".qkv-train-bar")
+    bar = page.locator(".qkv-train-walk figcaption")
     expect(page.get_by_role("slider", name="step")).to_have_value("0")
     expect(bar).to_contain_text("5 %")
     page.get_by_role("slider", name="step").press("End")

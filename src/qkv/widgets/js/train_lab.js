@@ -3,13 +3,16 @@ import {
   button,
   choices,
   curve,
+  dotMark,
+  dragged,
+  gripMark,
   html,
+  nearestOf,
   nothing,
   num,
   panel,
   plot,
   rule,
-  stepSlider,
   svg,
   t,
   tables,
@@ -66,12 +69,11 @@ export default widget("TrainLab", {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
       <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
-      ${pictures(state, seen, set)} ${scoreBar(state, seen)} ${walk(seen, set)}
+      ${pictures(state, seen, set)} ${legend(state, seen, set, id)} ${walk(state, seen, set)}
       <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run, seen.frame)}</b>${problemText(state)}</p>
       ${unfolding(state, set, id)}
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
-        ${legend(state, seen, set, id)}
-        <div class="qkv-train-charts">${charts(state, seen)}</div>
+        ${secondChart(state, seen)}
         ${settings(state, set, id)}
         ${trainHere(state, seen, set)}
         ${tables(() => numbers(seen))}
@@ -443,14 +445,20 @@ const pointsOf = (frames, of, up) =>
     return Number.isFinite(value) ? [/** @type {Point} */ ([across(frame.step), Math.max(0, up(value))])] : [];
   });
 
-/** @param {State} state
- * @param {Seen} parts */
-function charts(state, { runs, run, frame }) {
+/** Return a curve of every training. The one that is shown is the thickest.
+ * @param {Seen} seen
+ * @param {Value} of
+ * @param {Scale} up */
+const curvesOf = ({ runs, run }, of, up) =>
+  runs.map((one, i) =>
+    curve({ points: pointsOf(one.frames, of, up), kind: `qkv-train-${i} ${one === run ? "qkv-train-now" : ""}` }),
+  );
+
+/** Return a panel of curves over the steps, with a line at the step that is shown.
+ * @param {Seen} seen
+ * @param {{ title: unknown, reading: unknown, label: string, marks: unknown, onDrag?: (event: any) => void }} parts */
+function drawn({ frame }, { title, reading, label, marks, onDrag }) {
   const here = rule({ x1: across(frame.step), x2: across(frame.step), kind: "qkv-here" });
-  const all = (/** @type {Value} */ of, /** @type {Scale} */ up) =>
-    runs.map((one, i) =>
-      curve({ points: pointsOf(one.frames, of, up), kind: `qkv-train-${i} ${one === run ? "qkv-train-now" : ""}` }),
-    );
   const steps = [0, STEPS].map((step) =>
     words({
       x: across(step),
@@ -460,87 +468,85 @@ function charts(state, { runs, run, frame }) {
       content: step ? t`${step} steps` : "0",
     }),
   );
-  /** @param {{ title: unknown, reading: unknown, label: string, marks: unknown }} parts */
-  const drawn = ({ title, reading, label, marks }) =>
-    panel({
-      title,
-      reading: html`<b>${reading}</b>`,
-      drawing: plot({ label, kind: "qkv-train-plot", marks: [marks, here, steps] }),
-    });
+  return panel({
+    title,
+    reading: html`<b>${reading}</b>`,
+    drawing: plot({ label, kind: "qkv-train-plot", onDrag, marks: [here, marks, steps] }),
+  });
+}
+
+/** Return what every training has learned at each step, and the handle that walks through the steps.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
+function walk(state, seen, set) {
+  const { runs, run, at, frame } = seen;
+  const steps = run.frames.map(({ step }) => step);
+  const isRepeater = state.task === "repeater";
+  const asked = state.task === "tagger" ? "it" : "saw";
+  const up = isRepeater ? natsUp : shareUp;
+  const ticks = isRepeater ? [0, GUESS] : [0, 0.5, 1];
+  const nameOfTick = (/** @type {number} */ tick) => (isRepeater ? (tick ? t`a guess` : t`certain`) : percent(tick));
+  const { score } = isUntrained(state, seen) ? NOTHING : frame;
+  const dots = [...runs.filter((one) => one !== run), run].map((one) => {
+    const { step, score } = one.frames.findLast((each) => each.step <= frame.step) ?? NOTHING;
+    if (!Number.isFinite(score)) return nothing;
+    const place = { x: across(step), y: Math.max(0, up(score)) };
+    return one === run ? gripMark(place) : dotMark({ ...place, kind: "qkv-train-other" });
+  });
+  return html`<div class="qkv-train-walk">
+    ${drawn(seen, {
+      title: isRepeater ? t`surprise` : t`${html`<i>${asked}</i>`} right`,
+      reading: isRepeater ? nothing : html`${shownShare(score)} <small>${t`of 100`}</small>`,
+      label: isRepeater
+        ? t`The surprise in nats, for ${runs.length} trainings.`
+        : t`The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
+      marks: [
+        yAxis({ scale: up, ticks, named: [] }),
+        ticks.map((tick) => words({ x: 0, y: up(tick), dx: -16, anchor: "end", content: nameOfTick(tick) })), // beside the ring
+        curvesOf(seen, (each) => each.score, up),
+        dots,
+      ],
+      onDrag: dragged(({ x }) => steps.length && set({ at: steps.indexOf(nearestOf(steps, x * STEPS)) })),
+    })}
+    ${
+      steps.length > 1
+        ? html`<input class="qkv-over" type="range" aria-label=${t`step`} min="0" max=${steps.length - 1} aria-valuetext=${t`${frame.step} of ${STEPS}`}
+            .value=${live(String(at))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ at: target.valueAsNumber })}>`
+        : nothing
+    }
+  </div>`;
+}
+
+/** Return the loss in training or, for the repeater, the scores of its heads.
+ * @param {State} state
+ * @param {Seen} seen */
+function secondChart(state, seen) {
+  const { run, frame } = seen;
   if (state.task !== "repeater") {
-    const asked = state.task === "tagger" ? "it" : "saw";
-    return [
-      drawn({
-        title: t`${html`<i>${asked}</i>`} right`,
-        reading: html`${shownShare(frame.score)} <small>${t`of 100`}</small>`,
-        label: t`The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
-        marks: [yAxis({ scale: shareUp, ticks: [0, 0.5, 1], format: percent }), all((f) => f.score, shareUp)],
-      }),
-      drawn({
-        title: t`loss`,
-        reading: shownNumber(frame.loss),
-        label: t`The loss in training.`,
-        marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), all((f) => f.loss, lossUp)],
-      }),
-    ];
+    return drawn(seen, {
+      title: t`loss`,
+      reading: shownNumber(frame.loss),
+      label: t`The loss in training.`,
+      marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), curvesOf(seen, (each) => each.loss, lossUp)],
+    });
   }
   const scores = (/** @type {Value} */ of, /** @type {string} */ kind) =>
     curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
-  return [
-    drawn({
-      title: t`surprise`,
-      reading: shownNumber(frame.score),
-      label: t`The surprise in nats, for ${runs.length} trainings.`,
-      marks: [
-        yAxis({ scale: natsUp, ticks: [0, GUESS, 5], format: (x) => (x === GUESS ? t`guess` : String(x)) }),
-        all((f) => f.score, natsUp),
-      ],
-    }),
-    drawn({
-      title: t`scores`,
-      reading: html`<small>${t`followed`}</small> ${shownNumber(frame.followed ?? NaN)} <small>${t`before`}</small> ${shownNumber(frame.previous ?? NaN)}`,
-      label: t`The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.`,
-      marks: [
-        yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
-        scores((f) => f.previous ?? NaN, "qkv-train-1"),
-        scores((f) => f.followed ?? NaN, ""),
-      ],
-    }),
-  ];
+  return drawn(seen, {
+    title: t`scores`,
+    reading: html`<small>${t`followed`}</small> ${shownNumber(frame.followed ?? NaN)} <small>${t`before`}</small> ${shownNumber(frame.previous ?? NaN)}`,
+    label: t`The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.`,
+    marks: [
+      yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
+      scores((each) => each.previous ?? NaN, "qkv-train-1"),
+      scores((each) => each.followed ?? NaN, ""),
+    ],
+  });
 }
 
 const shownNumber = (/** @type {number} */ x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
 const shownShare = (/** @type {number} */ x) => (Number.isFinite(x) ? percent(x) : "–");
-
-/** Return a bar with what the model has learned at the frame: the share that is right or, for the repeater, how far the
- * surprise has come from that of a guess to none.
- * @param {State} state
- * @param {Seen} seen */
-function scoreBar(state, seen) {
-  const { task } = state;
-  const { run, frame } = isUntrained(state, seen) ? { ...seen, frame: NOTHING } : seen;
-  const { score } = run.result && isLast(run, frame) ? run.result : frame;
-  const share = task === "repeater" ? 1 - score / GUESS : score;
-  const ends =
-    task === "repeater"
-      ? [t`a guess`, t`certain`]
-      : [t`${html`<i>${task === "tagger" ? "it" : "saw"}</i>`} right`, shownShare(score)];
-  return html`<div class="qkv-train-bar" aria-hidden="true">
-    <span>${ends[0]}</span><i style="--qkv-p: ${rounded(Math.min(1, Math.max(0, share || 0)))}"></i><b>${ends[1]}</b>
-  </div>`;
-}
-
-/** Return the handle that walks through what was seen. */
-const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */ set) =>
-  run.frames.length > 1
-    ? stepSlider({
-        label: t`step`,
-        value: frame.step,
-        values: run.frames.map(({ step }) => step),
-        text: t`${frame.step} of ${STEPS}`,
-        onInput: (step) => set({ at: run.frames.findIndex((one) => one.step === step) }),
-      })
-    : nothing;
 
 /** Return the names of the trainings: the chosen one is shown above.
  * @param {State} parts
@@ -548,7 +554,7 @@ const walk = (/** @type {Seen} */ { run, frame }, /** @type {SetState<State>} */
  * @param {SetState<State>} set
  * @param {string} id */
 const legend = ({ task, seed, status }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
-  <legend class="qkv-label">${t`trainings`}</legend>
+  <legend class="qkv-unseen">${t`trainings`}</legend>
   <div>${runs.map(
     (one, i) => html`<label class="qkv-pick qkv-train-name">
       <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ ...one.choices, seed, shown: i, at: -1 })}>
