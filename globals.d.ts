@@ -29,6 +29,9 @@ declare var qkvWeights: Record<string, any>;
 
 /** The index of the site's search (search-index.js): each page with its places. */
 declare var qkvVariants: string | undefined;
+/** The translations of the texts of all scripts, on a site that is not in English (words.js). */
+declare var qkvWords: Record<string, string> | undefined;
+
 declare var qkvTerms: Record<string, [name: string, sentence: string]> | undefined;
 declare var qkvIndex: { page: string; title: string; places: [anchor: string, heading: string, text: string][] }[];
 

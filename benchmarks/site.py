@@ -55,8 +55,7 @@ DEFAULTS = ROOT / "_build" / ".defaults"
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "book" / "ext"))
-from qkv_site.published import worker  # noqa: E402
-
+from tools.service_worker import worker  # noqa: E402
 from tools.system import chromium  # noqa: E402
 
 FIRST, SECOND = "book/index.html", "chapters/01_sequence_inputs.html"

@@ -15,6 +15,7 @@ import pytest
 
 import qkv
 from qkv.checking import examine
+from qkv.grading.results import error_of_cell
 from qkv.questions import chapters, find, questions_of
 from qkv.words import DICTIONARIES, ENGLISH, joined, known, sentences, speak, t
 from tests.questions.test_twins import drawn_once, verdict_in
@@ -92,6 +93,14 @@ def test_lists_and_sentences_are_joined_as_a_language_joins_them(chinese: None) 
     speak(ENGLISH)
     assert joined(["a", "b", "c"]) == "a, b and c"
     assert sentences("One.", "", "Two.") == "One. Two."
+
+
+def test_what_arrives_in_english_from_the_sandbox_is_retold(chinese: None) -> None:
+    assert error_of_cell("ValueError: no in line 2, `1 / 0`") == "ValueError: no，在第 2 行 `1 / 0`"
+    assert error_of_cell("KeyboardInterrupt") == "KeyboardInterrupt"
+    speak(ENGLISH)
+    for said in ("ValueError: no in line 2, `1 / 0`", "OSError: x in line 3. The rest of the cell ran"):
+        assert error_of_cell(said) == said
 
 
 def not_chinese(text: str) -> list[str]:

@@ -37,9 +37,9 @@ def prepare(language: str, folder: Path, toc: Path, english: Path) -> None:
     woven = weaving.weave(language, folder)
     for name in SHARED:
         place = folder / name
-        if not place.is_symlink():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(ROOT / name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.unlink(missing_ok=True)  # an older one may lead into a checkout that was here before
+        place.symlink_to(ROOT / name)
     write(
         folder / "_config.yml",
         (ROOT / "_config.yml").read_text(encoding="utf-8").replace("language: en", f"language: {language}"),

@@ -45,6 +45,7 @@ main()
 """
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this file is a program, and `tools` is not installed
+from tools import service_worker  # noqa: E402
 from tools.course import LANGUAGES, ROOT, TRANSLATED, files_below, listed_pages  # noqa: E402
 
 BUILD = ROOT / "_build"
@@ -364,6 +365,7 @@ def build(options: Options) -> None:
         run_step(f"{number}/{total}", name, functools.partial(write_language, options, language))
     for language in set(TRANSLATED) - set(options.languages):
         shutil.rmtree(HTML / LANGUAGES[language].folder, ignore_errors=True)
+    service_worker.write(HTML, options.address)
     stamp.write_text(current, encoding="utf-8")
     print(f"built in {time.perf_counter() - start:.1f} s: {HTML.relative_to(ROOT)}/index.html")
 

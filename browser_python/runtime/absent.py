@@ -13,6 +13,8 @@ from types import ModuleType
 
 from torch.missing import note_missing
 
+from qkv.words import t
+
 ABSENT = (
     *("IPython", "ipywidgets", "matplotlib", "transformers", "qkv.figures", "qkv.widgets"),
     *("torch.nn.attention", "torch.utils.flop_counter"),
@@ -36,7 +38,7 @@ class _Absent:
 
     def __call__(self, *args: object, **kwargs: object) -> None:
         note_missing(f"`{self._name}`")
-        raise AbsentError(f"{self._name} is not on this page; open this notebook in JupyterLab or Colab")
+        raise AbsentError(t("{name} is not on this page; open this notebook in JupyterLab or Colab", name=self._name))
 
 
 class _Module(ModuleType):

@@ -27,7 +27,7 @@ from qkv.checking import Report, examine
 from qkv.checking.card import Card
 from qkv.questions import find
 from qkv.questions.engine.question import Question
-from qkv.words import ENGLISH, language, speak
+from qkv.words import ENGLISH, language, sentences, speak, t, translated
 
 absent.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
@@ -44,7 +44,7 @@ class NotJudged(Card):
 
     @property
     def headline(self) -> str:
-        return "not judged here"
+        return t("not judged here")
 
 
 class Session:
@@ -98,7 +98,8 @@ def truncated(printed: str) -> str:
     if len(printed) <= MAX_PRINTED:
         return printed
     kept = printed[:MAX_PRINTED].removesuffix("\n")
-    return f"{kept}\n… Cut here, after {MAX_PRINTED:,} characters.\n"
+    note = t("… Cut here, after {most} characters.", most=f"{MAX_PRINTED:,}")
+    return f"{kept}\n{note}\n"
 
 
 def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str, list[str]]:
@@ -143,23 +144,28 @@ def traceback_of(error: BaseException) -> str:
 def why_not_checked(name: str, problem: str) -> str:
     """Return a message that says why there is no answer of this name to check."""
     if not problem:
-        return f"Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?"
+        return t("Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?", name=name)
     lines = [line.strip() for line in problem.strip().splitlines()]
     code = [line for before, line in pairwise(lines) if before.startswith("File ")]
-    at = f" It came from the line `{code[-1]}`." if code else ""
-    return f"Your cell raised an error before it could be checked: {lines[-1]}.{at}"
+    at = t("It came from the line `{line}`.", line=code[-1]) if code else ""
+    return sentences(t("Your cell raised an error before it could be checked: {error}.", error=lines[-1]), at)
 
 
 def note_on_cell_above(problems: list[str]) -> str:
     """Return a line that names the first error of the cells above; empty if all of them ran."""
     problem = next(filter(None, problems), "")
-    return f"A cell above did not run to its end: {problem.strip().splitlines()[-1]}\n" if problem else ""
+    if not problem:
+        return ""
+    note = t("A cell above did not run to its end: {error}", error=problem.strip().splitlines()[-1])
+    return f"{note}\n"
 
 
 def note_on_failed_answer(problems: list[str]) -> str:
     """Return a note for a NameError: that an earlier answer did not run. Empty if all earlier cells ran."""
     problem = next(filter(None, problems), "")
-    return f" An answer above this one did not run: {problem.strip().splitlines()[-1]}." if problem else ""
+    if not problem:
+        return ""
+    return t("An answer above this one did not run: {error}.", error=problem.strip().splitlines()[-1])
 
 
 def check_answer(
@@ -172,7 +178,9 @@ def check_answer(
         message = why_not_checked(name, problem)
         if missing := missing_part(problem, names):
             return not_judged(question, missing)
-        card = Card(question.id, question.title, "error", 0.0, float(question.points), message, printed=problem)
+        card = Card(
+            question.id, translated(question.title), "error", 0.0, float(question.points), message, printed=problem
+        )
         return {"status": "error", "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
     def meanwhile(so_far: Callable[[], Report]) -> None:
@@ -195,7 +203,7 @@ def missing_part(message: str, names: dict[str, Any]) -> str:
     if module := re.search(r"No module named '([\w.]+)'", message):
         return f"`{module[1]}`"
     if (call := UNKNOWN_ARGUMENT.search(message)) and is_of_page(call["function"], names):
-        return f"{call['what']} of `{call['function'].removesuffix('.__init__')}`"
+        return t("{what} of `{function}`", what=call["what"], function=call["function"].removesuffix(".__init__"))
     return next(iter(asked_for), "")
 
 
@@ -209,18 +217,19 @@ def is_of_page(function: str, names: dict[str, Any]) -> bool:
 
 def not_judged(question: Question, missing: str) -> dict[str, Any]:
     """Return the verdict on an answer that this page cannot run: none. The page keeps the answer for a notebook."""
-    message = (
-        f"Your answer uses {missing}, and this page does not have it. So the page cannot say whether the answer is "
-        "right. The page keeps your answer: download the notebook, and check it in JupyterLab or Colab."
+    message = t(
+        "Your answer uses {missing}, and this page does not have it. So the page cannot say whether the answer is "
+        "right. The page keeps your answer: download the notebook, and check it in JupyterLab or Colab.",
+        missing=missing,
     )
-    card = NotJudged(question.id, question.title, "not attempted", 0.0, float(question.points), message)
+    card = NotJudged(question.id, translated(question.title), "not attempted", 0.0, float(question.points), message)
     return {"status": card.status, "points": 0.0, "misconception": None, "message": message, "html": card.html()}
 
 
 def report_for_page(report: Report, problems: list[str]) -> dict[str, Any]:
     """Return a report in the form that the page expects, with its card as HTML."""
     note = note_on_failed_answer(problems[:-1]) if "NameError" in report.message else ""
-    message = report.message + note
+    message = sentences(report.message, note)
     return {
         "status": report.status,
         "points": report.points,

@@ -636,8 +636,11 @@ function press(key) {
   area.dispatchEvent(new Event("input"));
 }
 
-/** Scroll to the cursor of the editor that has the focus. */
-const follow = () => editorAt(keyIn(one(".qkv-editor", written()))).view?.dispatch({ scrollIntoView: true });
+/** Scroll to the cursor of the editor that has the focus, if one has it. */
+function follow() {
+  const place = written();
+  if (place) editorAt(keyIn(one(".qkv-editor", place))).view?.dispatch({ scrollIntoView: true });
+}
 
 for (const area of /** @type {HTMLTextAreaElement[]} */ (all(".qkv-editor"))) addEditor(area);
 showKeys({ press, button: ownButton, follow });

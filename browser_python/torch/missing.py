@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-ADVICE = "is not in the page's torch; open this notebook in Colab or JupyterLab"
-
-
 asked_for: list[str] = []  # the missing parts that code has used; a check clears it, and reads it afterwards
 
 
@@ -17,10 +14,29 @@ def note_missing(part: str) -> None:
         asked_for.append(part)
 
 
+def t(text: str, /, **values: Any) -> str:
+    """Return a text of the page's Python in the reader's language."""
+    from qkv import words  # at the first error, because the course imports torch
+
+    return words.t(text, **values)
+
+
 def refuse(part: str) -> NoReturn:
     """Raise the error for a part of PyTorch that the page's torch does not have."""
     note_missing(part)
-    raise NotImplementedError(f"{part} {ADVICE}")
+    raise NotImplementedError(
+        t("{part} is not in the page's torch; open this notebook in Colab or JupyterLab", part=part)
+    )
+
+
+def no_attribute(kind: str, name: str) -> str:
+    """Return the text of the error for an attribute that the page's torch does not have."""
+    return t(
+        "'{kind}' object has no attribute '{name}' in the page's torch; if PyTorch has it, open this notebook in Colab "
+        "or JupyterLab",
+        kind=kind,
+        name=name,
+    )
 
 
 def refuse_set(function: str, **arguments: Any) -> None:
@@ -36,7 +52,10 @@ def missing_getattr(module: str) -> Callable[[str], NoReturn]:
     def raise_missing(name: str) -> NoReturn:
         note_missing(f"`{module}.{name}`")
         raise AttributeError(
-            f"`{module}.{name}` is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab"
+            t(
+                "{part} is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab",
+                part=f"`{module}.{name}`",
+            )
         )
 
     return raise_missing

@@ -27,7 +27,7 @@ from .dtypes import (
 )
 from .gradients import Node, node_of
 from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
-from .missing import note_missing, refuse
+from .missing import no_attribute, note_missing, refuse
 from .numbers import Numbers, convert_numbers, to_array
 from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
@@ -375,10 +375,7 @@ class Tensor:
         if name == "real":
             return self
         note_missing(f"`{type(self).__name__}.{name}`")
-        raise AttributeError(
-            f"'{type(self).__name__}' object has no attribute '{name}' in the page's torch; if PyTorch has it, open this "
-            "notebook in Colab or JupyterLab"
-        )
+        raise AttributeError(no_attribute(type(self).__name__, name))
 
 
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand

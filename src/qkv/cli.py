@@ -190,7 +190,8 @@ def _grade_class(args: argparse.Namespace) -> int:
     try:
         from qkv.grading import batch
     except ImportError as missing:
-        print(f"qkv grade: a package is missing ({missing}). Run: pip install 'qkv[grade]'", file=sys.stderr)
+        text = t("a package is missing ({missing}). Run: pip install 'qkv[grade]'", missing=missing)
+        print(f"qkv grade: {text}", file=sys.stderr)
         return 2
     return batch.run(args)
 

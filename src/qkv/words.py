@@ -7,6 +7,7 @@ idea is ever translated where code compares it: only where it is shown.
 - `t` translates a text that stands in its call, a whole sentence, and fills in its placeholders.
 - `translated` translates a text that is data: a message of a question, the name of a case.
 - `mark` marks a text that is data in a module, so that it comes into the catalogues.
+- `retold` translates a text that arrives with its placeholders filled in, because the sandbox has no dictionary.
 - `joined` joins the parts of a list, and `sentences` joins sentences.
 """
 
@@ -66,6 +67,15 @@ def translated(text: str) -> str:
     """Return a text that is data in the reader's language. Its placeholders stay."""
     language()
     return _words.get(text, text)
+
+
+def retold(said: str, texts: Iterable[str]) -> str:
+    """Return what the sandbox, which speaks English, has said with one of these texts, in the reader's language."""
+    for text in texts:
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text))
+        if found := re.fullmatch(pattern, said, re.DOTALL):
+            return t(text, **found.groupdict())
+    return said
 
 
 def mark(text: str) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from qkv_site.published import finish, sitemap, with_absolute_links, worker
+from qkv_site.published import finish, sitemap, with_absolute_links
+
+from tools.service_worker import worker, write
 
 ADDRESS = "https://who.github.io/what/"
 
@@ -43,9 +45,16 @@ def test_the_worker_knows_every_file_of_one_build(site: Path):
     assert worker(site).splitlines()[0] != before, "browsers would keep the old build for ever"
 
 
+def test_the_worker_knows_the_pages_of_every_language(site: Path):
+    (site / "zh-tw").mkdir()
+    (site / "zh-tw" / "index.html").write_text("頁", encoding="utf-8")
+    assert "zh-tw/index.html" in json.loads(re.search(r"const FILES = (.*);", worker(site))[1])
+    assert "zh-tw" in json.loads(re.search(r"const LANGUAGES = (.*);", worker(site))[1])
+
+
 def test_python_is_kept_when_it_is_first_used_and_until_it_changes(site: Path):
     def constants() -> list[str]:
-        return worker(site).splitlines()[:3]
+        return [line for line in worker(site).splitlines()[:5] if not line.startswith("const LANGUAGES")][:3]
 
     plain = constants()
     (site / "_static" / "python").mkdir()
@@ -55,11 +64,13 @@ def test_python_is_kept_when_it_is_first_used_and_until_it_changes(site: Path):
     assert python != plain[1]
 
 
-def test_only_a_site_with_an_address_has_a_worker(site: Path):
+def test_only_a_site_with_an_address_has_a_worker_and_a_sitemap(site: Path):
     finish(app(site, ADDRESS), None)
+    write(site, ADDRESS)
     assert (site / "sw.js").exists()
     assert (site / "sitemap.xml").exists()
     finish(app(site, ""), None)
+    write(site, "")
     assert not (site / "sw.js").exists()
     assert not (site / "sitemap.xml").exists()
 

@@ -3,15 +3,20 @@
 These tests need a site in these languages: `make site`. The gate builds one.
 """
 
+import gzip
+import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import SITE
+from tests.browser.conftest import A_FEW, ROOT, SITE, gate_has, lay_out
+from tests.browser.test_site import PHONE, start_widgets, uncover
+from tests.browser.test_widths import SIDEWAYS
 from tools.course import LANGUAGES, TRANSLATED
-from tools.translations import weaving
+from tools.translations import terms, weaving
 
 pytestmark = pytest.mark.browser
 
@@ -42,6 +47,93 @@ def test_every_page_has_the_anchors_of_the_english_one(code: str) -> None:
     assert pages(folder) == pages(SITE)
     wrong = {page: set(ids(folder / page)) ^ set(ids(SITE / page)) for page in sorted(pages(folder))}
     assert {page: names for page, names in wrong.items() if names} == {}
+
+
+def links(page: Path) -> set[str]:
+    """Return the targets on this site of the links in a page's text. Solutions are in English alone."""
+    article = page.read_text(encoding="utf-8").partition("<article")[2].partition("</article>")[0]
+    return {to for to in re.findall(r'<a [^>]*href="([^"]+)"', article) if not re.match(r"\w+:|[./]*solutions/", to)}
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_every_page_has_the_links_of_the_english_one(code: str) -> None:
+    folder = SITE / LANGUAGES[code].folder
+    wrong = {page: links(folder / page) ^ links(SITE / page) for page in sorted(pages(folder)) if page != "404.html"}
+    assert {page: targets for page, targets in wrong.items() if targets} == {}
+
+
+MOST_MORE = 5_000  # bytes by which a page may be larger than the English one, both compressed
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_a_page_is_hardly_larger_than_in_english(code: str) -> None:
+    folder = SITE / LANGUAGES[code].folder
+
+    def size(path: Path) -> int:
+        return len(gzip.compress(path.read_bytes()))
+
+    more = {page: size(folder / page) - size(SITE / page) for page in sorted(pages(folder))}
+    assert {page: extra for page, extra in more.items() if extra > MOST_MORE} == {}
+
+
+@pytest.mark.parametrize("code", BUILT)
+def test_the_notes_at_words_are_those_of_the_glossary(code: str) -> None:
+    """The anchors are the English ones; a note has the term's name in the language, then the English one."""
+
+    def notes(folder: Path) -> dict[str, tuple[str, str]]:
+        text = (folder / "terms.js").read_text(encoding="utf-8")
+        return dict(json.loads(text.removeprefix("window.qkvTerms=").rstrip(";\n")))
+
+    english, said = notes(SITE), notes(SITE / LANGUAGES[code].folder)
+    assert said.keys() == english.keys()
+    for anchor, (name, _) in said.items():
+        term = english[anchor][0]
+        names = terms.glossary().get(term)  # None: FlashAttention has no other name
+        assert name == (f"{names[TRANSLATED.index(code)]}（{term}）" if names else term)
+
+
+# ── on a phone ────────────────────────────────────────────────────────────────────────────────────
+
+NOTO = {
+    "zh_TW": ROOT / "node_modules/@fontsource-variable/noto-sans-tc",
+    "zh_CN": ROOT / "node_modules/@fontsource-variable/noto-sans-sc",
+}
+
+
+LOADED = "() => [...document.fonts].some(({ family, status }) => /Noto Sans/.test(family) && status === 'loaded')"
+
+
+def with_chinese_font(page: Page, code: str) -> None:
+    """Let the page show Chinese in Noto Sans, for systems that have no Chinese font."""
+    style = (NOTO[code] / "index.css").read_text(encoding="utf-8")
+    style = style.replace(" Variable'", "'").replace(
+        "./files/", "/noto/"
+    )  # by the name that the page's style has for it
+    page.route(
+        "**/noto/*", lambda route: route.fulfill(path=NOTO[code] / "files" / route.request.url.rpartition("/")[2])
+    )
+    page.add_style_tag(content=style)
+    page.wait_for_function(LOADED)
+
+
+ON_A_PHONE = gate_has(
+    sorted(f"{LANGUAGES[code].folder}/{page}" for code in BUILT for page in pages(SITE) if "/" in page),
+    *(f"zh-tw/{start}" for start in A_FEW),
+)
+
+
+@pytest.mark.parametrize("path", ON_A_PHONE)
+def test_on_a_phone_no_page_in_another_language_can_be_pushed_sideways(visit: Callable[..., Page], path: str) -> None:
+    page = visit(path, viewport=PHONE)
+    with_chinese_font(page, next(code for code in BUILT if path.startswith(LANGUAGES[code].folder)))
+    uncover(page)
+    lay_out(page)
+    for widget in [page.locator("h1"), *start_widgets(page)]:
+        widget.scroll_into_view_if_needed()
+        assert page.evaluate(SIDEWAYS) == [], widget
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("code", BUILT)

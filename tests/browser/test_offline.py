@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from qkv_site.published import worker
+
+from tools.course import LANGUAGES, TRANSLATED
+from tools.service_worker import worker
 
 from .conftest import A_FEW, SITE, gate_has, pages
 from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE, SET
@@ -92,6 +94,52 @@ def test_a_page_that_never_was_is_said_to_be_missing(cut_off: tuple[Page, str], 
     page, address = cut_off
     page.goto(f"{address}/{path}")
     expect(page.locator("h1")).to_contain_text("not here")
+
+
+# --- languages ------------------------------------------------------------------------------------
+
+BUILT = [LANGUAGES[code].folder for code in TRANSLATED if (SITE / LANGUAGES[code].folder).exists()]
+KEPT_OF = """async (folder) => {
+  const [name] = (await caches.keys()).filter((name) => !name.startsWith("qkv-python-"));
+  const kept = await (await caches.open(name)).keys();
+  return kept.filter(({ url }) => new URL(url).pathname.startsWith(`/course/${folder}/`)).length;
+}"""
+IS_KEPT = f"""async ([folder, count]) => {{
+  const end = Date.now() + {WAITED};
+  while (Date.now() < end) {{
+    if (await ({KEPT_OF})(folder) === count) return;
+    await new Promise((done) => setTimeout(done, 100));
+  }}
+  throw new Error(`${{await ({KEPT_OF})(folder)}} of ${{count}} files of ${{folder}}`);
+}}"""
+
+
+def number_of_files(folder: str) -> int:
+    apart = (".inputs", "objects.inv")
+    return sum(path.is_file() and path.name not in apart for path in (SITE / folder).rglob("*"))
+
+
+@pytest.mark.skipif(not BUILT, reason="the site is in English alone")
+def test_a_language_that_is_read_is_there_without_a_network(browser: Browser, tmp_path: Path):
+    """The pages of the first language that was read, and no others; those of the next one, once it is opened."""
+    first, *others = [*BUILT, "book"]  # the English pages stand in several folders
+    context = browser.new_context()
+    page = context.new_page()
+    with published(tmp_path) as address:
+        page.goto(f"{address}/{first}/book/index.html")
+        page.evaluate(REGISTER.replace("../sw.js", "../../sw.js"))
+        page.evaluate(IS_KEPT, [first, number_of_files(first)])
+        assert page.evaluate(KEPT_OF, others[0]) == 0
+        page.goto(f"{address}/{others[0]}/{'' if others[0] == 'book' else 'book/'}index.html")
+        page.evaluate(IS_KEPT, [others[0], number_of_files(others[0])])
+    context.set_offline(True)
+    page.goto(f"{address}/{first}/chapters/03_scaling.html")
+    page.locator(".qkv-slot").first.scroll_into_view_if_needed()
+    page.locator('.qkv-widget[data-state="ready"]').first.wait_for()
+    assert page.locator("html").get_attribute("lang") in {language.tag for language in LANGUAGES.values()} - {"en"}
+    page.goto(f"{address}/{first}/nowhere.html")
+    assert "zh" in str(page.locator("html").get_attribute("lang")), "the page for missing addresses, in this language"
+    context.close()
 
 
 POISON = """async () => {

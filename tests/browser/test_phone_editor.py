@@ -63,6 +63,12 @@ def test_the_cursor_is_in_sight_when_the_keyboard_comes_up(page: Page, editor: L
     assert line.bounding_box()["y"] <= keys["y"]
 
 
+def test_a_keyboard_that_goes_with_the_focus_scrolls_nowhere(page: Page, editor: Locator):
+    """Without an error, for which `python_page` looks at the end."""
+    page.evaluate("() => { document.activeElement.blur(); visualViewport.dispatchEvent(new Event('resize')); }")
+    expect(page.get_by_role("toolbar")).to_be_hidden()
+
+
 def test_check_stands_directly_below_the_answer(page: Page):
     for answer in page.locator(".qkv-answer").all():
         box = answer.bounding_box()

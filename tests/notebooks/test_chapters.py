@@ -8,6 +8,9 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from tools.course import TRANSLATED
+from tools.translations import sources, weaving
+
 ROOT = Path(__file__).resolve().parents[2]
 PATTERNS = ("book/before.ipynb", "book/look.ipynb", "book/xray.ipynb", "chapters/**/[0-9]*.ipynb", "exercises/*.ipynb")
 NOTEBOOKS = sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern))
@@ -52,6 +55,17 @@ def test_runs_from_an_empty_folder(path, tmp_path):
     run(notebook, tmp_path)
     assert not warned(notebook)
     assert not list(tmp_path.iterdir()), "the notebook left files behind"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", TRANSLATED)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.relative_to(ROOT).with_suffix("").as_posix())
+def test_a_woven_notebook_runs(path, language, tmp_path):
+    """In another language the code is the same, except for what it shows; its setup chooses the language."""
+    woven = sources.woven_file(path, weaving.translate_page(path, language))
+    notebook = nbformat.reads(weaving.speaking(woven, language), as_version=4)
+    run(notebook, tmp_path)
+    assert not warned(notebook)
 
 
 def test_there_are_chapters():

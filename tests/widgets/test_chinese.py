@@ -36,6 +36,7 @@ DONE: dict[str, str] = {
     "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
     "PatternLab": f"{EVENING} cat",
     "HeadSplitter": "the cat was hungry saw he at as ungry aw",
+    "MaskPainter": "cat chased mouse comma because it hungry cha sed mou se bec ause hun gry KV NaN softmax",
     "Predict": QUESTION,
     "PredictBars": f"{QUESTION} cat mat Why",
     "PredictMask": f"{QUESTION} saw Why",

@@ -165,11 +165,11 @@ def test_the_row_that_was_painted_is_told_of(open_page: Callable[..., Page]):
 def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., Page]):
     page = opened(open_page(width=390, has_touch=True), queries=6)
     names = page.locator("tbody th").get_by_role("button")
-    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["它\nit"]
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["it\n它"]
     names.filter(has_text="mouse").tap()
     frame(page)
     assert "老鼠 (mouse) sees 3 of 7 words" in summary(page)
-    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["老鼠\nmouse"]
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["mouse\n老鼠"]
     assert page.evaluate("it.model.get('flipped')") == []
     page.keyboard.press("ArrowUp")  # the names are walked as the cells are
     page.keyboard.press("Space")
@@ -188,7 +188,7 @@ def test_a_row_s_name_chooses_the_row_that_is_told_of(open_page: Callable[..., P
 
 def test_the_row_that_is_told_of_is_marked_where_the_one_chosen_is_not_asked(open_page: Callable[..., Page]):
     page = opened(open_page(), queries=1)
-    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["餓了\nhungry"]
+    assert page.locator("[aria-pressed=true]").all_inner_texts() == ["hungry\n餓了"]
     assert "餓了 (hungry) sees 7 of 7 words" in summary(page)
 
 
@@ -406,7 +406,7 @@ def test_rows_that_are_not_asked_for_go_and_come_back(open_page: Callable[..., P
     page.locator('[data-cell="0"] input').focus()
     page.evaluate("it.model.set('queries', 1)")
     frame(page)
-    assert rows.locator("th").all_inner_texts() == ["餓了\nhungry"]
+    assert rows.locator("th").all_inner_texts() == ["hungry\n餓了"]
 
 
 def test_what_goes_wrong_is_said(open_page: Callable[..., Page]):
@@ -446,3 +446,31 @@ def test_another_start_clears_the_painting(open_page: Callable[..., Page]):
 def test_the_page_keeps_its_width_on_a_phone(open_page: Callable[..., Page]):
     page = opened(open_page(width=390))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.browser
+def test_the_edge_of_the_real_words_is_dragged_along_the_names_of_the_keys(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), preset="padding")
+    ends = page.locator(".qkv-real-end")
+    start, to = ends.bounding_box(), page.locator("thead tr:nth-child(2) th").nth(2).bounding_box()
+    assert start
+    assert to
+    page.mouse.move(start["x"] + start["width"] - 4, start["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(to["x"] + to["width"] / 2, to["y"] + 8, steps=3)
+    page.mouse.up()
+    frame(page)
+    assert page.evaluate("it.model.get('real')") == 3
+    expect(ends).to_contain_text("mouse")
+    assert summary(page).startswith("它 (it) sees 3 of 7 words.")
+
+
+@pytest.mark.browser
+def test_the_weight_of_a_word_that_is_hidden_flows_out_of_its_cell(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    cell = page.locator('[data-cell="35"]')
+    expect(page.locator(".qkv-spill")).to_have_count(0)
+    cell.click()
+    expect(page.locator(".qkv-spill")).to_have_attribute("data-cell", "35")
+    cell.click()
+    expect(page.locator(".qkv-spill")).to_have_count(0)

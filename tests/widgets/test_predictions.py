@@ -183,6 +183,17 @@ def test_the_line_has_round_numbers(start, ends, ticks):
     assert page.locator(".qkv-number-line small").all_inner_texts() == ticks
 
 
+@pytest.mark.parametrize(
+    ("line", "guess"), [({"ends": [0, 3], "answer": 1.41}, 1.52), ({"ends": [0, 40]}, 21), ({"ends": [1, 10_000]}, 101)]
+)
+def test_an_arrow_key_changes_the_guess_by_a_step(start, line, guess):
+    page = start("predictNumber", NUMBER | line)
+    drag_on_the_line(page, 0.9, 0.5)
+    page.get_by_role("spinbutton").press("ArrowUp")
+    frame(page)
+    assert float(page.get_by_role("spinbutton").input_value()) == pytest.approx(guess)
+
+
 def test_a_typed_guess_beyond_the_ends_of_the_line_is_on_it(start):
     page = start("predictNumber", NUMBER | {"ends": [0, 100]})
     page.get_by_role("spinbutton").fill("400")

@@ -18,9 +18,11 @@ from tools.course import ROOT
 from tools.translations.sources import Unit
 
 PACKAGE = ROOT / "src" / "qkv"
+PAGE = ROOT / "browser_python"  # the page's Python
 PLACE = {"t": 0, "mark": 0, "case": 0, "Case": 1}  # of the text among the arguments of these calls
 SHOWN_KEYS = ("title", "about")  # of the text file of a question
 SYMBOLS = re.compile(r"[\w.]+\d|\w+ = [\w.]+")  # names of cases that are no words: "float64", "n_k = 1"
+SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
 IN_TEMPLATE = re.compile(r"\bt\(\"([^\"]+)\"")
 
 
@@ -34,15 +36,20 @@ def rooms() -> dict[str, list[Unit]]:
         "messages/grading": ("cli.py", "grading/*.py", "grading/templates/*.html"),
         "messages/looking": ("looking/*.py", "figures.py", "models/*.py"),
     }
-    return {room: distinct(unit for glob in globs for unit in below(glob)) for room, globs in patterns.items()}
+    found = {
+        room: distinct(unit for glob in globs for unit in below(PACKAGE, glob)) for room, globs in patterns.items()
+    }
+    of_page = (unit for glob in ("runtime/*.py", "torch/*.py", "numpy/*.py") for unit in below(PAGE, glob))
+    return found | {"messages/page": distinct(of_page)}
 
 
-def below(pattern: str) -> Iterator[Unit]:
-    """Yield the texts of the package's files that match a pattern."""
-    for path in sorted(PACKAGE.glob(pattern)):
+def below(folder: Path, pattern: str) -> Iterator[Unit]:
+    """Yield the texts of the files of a folder that match a pattern."""
+    for path in sorted(folder.glob(pattern)):
         if path.suffix in READ:
             text = path.read_text(encoding="utf-8")
-            yield from (Unit("", f"{path.stem}: {kind}", found) for kind, found in READ[path.suffix](text))
+            read = of_engine if path.parent.name == "engine" else READ[path.suffix]
+            yield from (Unit("", f"{path.stem}: {kind}", found) for kind, found in read(text))
 
 
 def of_python(source: str) -> Iterator[tuple[str, str]]:
@@ -55,6 +62,15 @@ def of_python(source: str) -> Iterator[tuple[str, str]]:
             text = argument.value if isinstance(argument, ast.Constant) else None
             if isinstance(text, str) and not SYMBOLS.fullmatch(text):
                 yield name.lower(), text
+
+
+def of_engine(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a module of the engine, and the names of the ideas that it infers, which cards show."""
+    yield from of_python(source)
+    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    yield from (
+        ("name of an idea", in_words(slug)) for slug in strings if isinstance(slug, str) and SLUG.fullmatch(slug)
+    )
 
 
 def of_question(source: str) -> Iterator[tuple[str, str]]:

@@ -71,6 +71,11 @@ def texts_of(scripts: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(text for path in paths for text in script_texts(path)))
 
 
+def shown() -> list[Path]:
+    """Return the scripts whose texts readers see: those of the widgets, of the page's Python and of the site."""
+    return sorted(path for folder in (WIDGETS, RUNTIME, STATIC) for path in folder.rglob("*.js"))
+
+
 def template_texts(path: Path) -> list[str]:
     return IN_TEMPLATE.findall(path.read_text(encoding="utf-8"))
 
@@ -88,13 +93,13 @@ def catalogues() -> dict[str, list[Unit]]:
     captions = re.findall(r"^  - caption: (.+)$", (ROOT / "_toc.yml").read_text(encoding="utf-8"), re.MULTILINE)
     site = {path: template_texts(path) for path in (book / "templates").rglob("*.html")}
     site |= {path: python_texts(path) for path in [*(book / "ext").rglob("*.py"), *python.glob("*.py")]}
-    site |= {path: list(script_texts(path)) for path in [*STATIC.glob("*.js"), *RUNTIME.glob("*.js")]}
+    site |= {path: list(script_texts(path)) for path in shown() if not path.is_relative_to(WIDGETS)}
     site[ROOT / "_toc.yml"] = captions
     reasons = tomllib.loads((python / "not_on_page.toml").read_text(encoding="utf-8"))
     site[python / "not_on_page.toml"] = [
         why for page in reasons.values() for why in page.values() if not why.startswith("uses ")
     ]
-    widgets = {path: list(script_texts(path)) for path in WIDGETS.rglob("*.js")}
+    widgets = {path: list(script_texts(path)) for path in shown() if path.is_relative_to(WIDGETS)}
     return {"site": units(site), "widgets": units(widgets)}
 
 

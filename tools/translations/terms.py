@@ -8,9 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tools.course import ROOT
+
 HERE = Path(__file__).parent
-GLOSSARY = HERE.parents[1] / "book" / "glossary.md"
-ENTRY = re.compile(r"^(\S.*)\n(?:  .*\n)*?  In Chinese: (\S+?)(?: or (\S+?))?\.$", re.MULTILINE)
+GLOSSARY = ROOT / "book" / "glossary.md"  # the English one, also when a woven course is built
+ENTRY = re.compile(r"^(\S.*)\n(?:  .*\n)*?  In Chinese: (\S.*?)(?: or (\S.*?))?\.$", re.MULTILINE)
 
 NAMES = re.compile(r"In Chinese: (.+?)(?: or (.+?))?\.$", re.MULTILINE)
 KEEPS_ITS_NAME = "  In Chinese it keeps its English name.\n"

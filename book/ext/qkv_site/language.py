@@ -4,15 +4,18 @@
 - Sections keep the anchors of the English page, so that a link fits a page in every language, and the style of a
   section does not depend on its title. The English build writes them down (`ANCHORS`); the others read them.
 - Each page links to itself in the other languages. A page that is not finished says so.
+- The translations of what scripts show are in one script of the language (`WORDS`), which a browser loads once.
 - What all languages share, such as scripts and Python, is in the English site's folder alone.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +25,11 @@ from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from tools.course import ENGLISH, LANGUAGES, ROOT, TRANSLATED
-from tools.translations import terms, weaving
-from tools.translations.skin import is_english, language, speak, t
+from tools.translations import scripts, terms, weaving
+from tools.translations.skin import is_english, language, speak, t, words_of
 
 ANCHORS = ROOT / "_build" / "anchors.json"
+WORDS = "words.js"
 STATIC_LINK = re.compile(r'(?<=["(])((?:\.\./)*)(?=_static/)')
 _anchors: dict[str, Any] = {}
 
@@ -85,6 +89,22 @@ def write_anchors(app: Sphinx, exception: Exception | None) -> None:
         ANCHORS.write_text(json.dumps(found), encoding="utf-8")
 
 
+# ── what scripts show ─────────────────────────────────────────────────────────────────────────────
+
+
+@cache
+def words() -> str:
+    """Return the script with the translations of all texts that the site's scripts and widgets show."""
+    text = json.dumps(words_of(scripts.texts_of(scripts.shown())), ensure_ascii=False, separators=(",", ":"))
+    return f"window.qkvWords={text};\n"
+
+
+def write_words(app: Sphinx, exception: Exception | None) -> None:
+    """Write this script into the root of a translated site."""
+    if exception is None and not is_english():
+        (Path(app.outdir) / WORDS).write_text(words(), encoding="utf-8")
+
+
 # ── pages ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -120,6 +140,7 @@ def language_of(page: str) -> dict[str, Any]:
         "t": t,
         "language": here.tag,
         "qkv_code": "" if is_english() else language(),
+        "qkv_words": "" if is_english() else f"{WORDS}?v={hashlib.sha256(words().encode()).hexdigest()[:8]}",
         "qkv_folder": f"{here.folder}/".lstrip("/"),
         "qkv_languages": switch(page),
         "qkv_alternates": switch(page) if is_finished(page) else [],
@@ -153,4 +174,5 @@ def setup(app: Sphinx) -> None:
     app.add_transform(KeepAnchors)
     app.connect("build-finished", write_anchors)
     app.connect("html-page-context", add, priority=10)
+    app.connect("build-finished", write_words)
     app.connect("build-finished", share_static, priority=955)

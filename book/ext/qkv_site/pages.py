@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from tools.translations import scripts
-from tools.translations.skin import is_english, t, words_of
+from tools.translations.skin import is_english, t
 
 from . import chinese, maths, navigation, prose, widgets
 from .language import language_of
@@ -99,25 +97,6 @@ def with_widgets(body: str, bundle: str) -> str:
     return widgets.slots(body, traits) + f'<script type="{widgets.STATE}">{state}</script>'
 
 
-# The sources of the site's own scripts that show texts.
-SOURCES = {
-    **{name: scripts.STATIC / name for name in ("page.js", "predictions.js", "progress.js", "search.js")},
-    "python-page.js": scripts.RUNTIME / "page.js",
-    "qkv-site.js": scripts.STATIC / "host.js",
-}
-
-
-def words(context: dict[str, Any], bundles: list[str], page: str) -> str:
-    """Return the script element with the translations of what the page's scripts show; "" if there are none."""
-    names = [local_name(script) for script in context["script_files"]] + (["search.js"] if page == "search" else [])
-    used = [SOURCES[name] for name in names if name in SOURCES]
-    shown = {name for bundle in bundles for name in widgets.names(bundle) if widgets.stem_of(name)}
-    used += [scripts.WIDGETS / f"{widgets.stem_of(name)}.js" for name in sorted(shown)]
-    known = words_of(scripts.texts_of(used))
-    text = json.dumps(known, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<script type="application/json" id="qkv-words">{text}</script>' if known else ""
-
-
 def described(doctree: nodes.document) -> str:
     """Return the first paragraph of a page, shortened at the end of a word, for search engines and previews."""
     paragraph = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 40), None)
@@ -158,7 +137,6 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
         context[part] = maths.typeset_titles(context.get(part, ""))
     for bundle in bundles:  # last: in a browser, a widget reuses its drawing only if nothing has changed it
         context["body"] = with_widgets(context["body"], bundle)
-    context["qkv_words"] = words(context, bundles, page)
     context["qkv_chinese"] = chinese.style(context["body"] + IN_TEMPLATES.get(page, ""))
     context["qkv_wordmark"] = WORDMARK
     context["qkv_version"] = importlib.metadata.version("qkv")

@@ -1,7 +1,8 @@
-// The service worker: caches the whole site at the first visit. The build puts the constants VERSION, PYTHON, FILES and
-// PYTHON_FILES above this comment. All files of a build are cached together, so that a page never gets a style sheet of
-// another build. A new build is fetched in the background and shown at the next visit. The files that run Python on a
-// page are large: they are cached when a reader first runs something, and until their version (PYTHON) changes.
+// The service worker: caches the whole site at the first visit, in the language that is read; another language, when a
+// reader first opens a page of it. The build puts the constants VERSION, PYTHON, LANGUAGES, FILES and PYTHON_FILES above
+// this comment. All files of a build are cached together, so that a page never gets a style sheet of another build. A new
+// build is fetched in the background and shown at the next visit. The files that run Python on a page are large: they are
+// cached when a reader first runs something, and until their version (PYTHON) changes.
 //
 // Any script of this origin, also of another site on the same host, can write to the cache. So a cached copy is served
 // only if its hash is that of the build, and of a response only its bytes are taken.
@@ -23,13 +24,40 @@ const TYPES = {
   woff2: "font/woff2",
 };
 
-self.addEventListener("install", (event) => {
+const SHARED = "_static";
+
+/** Return the part of the site that a file belongs to: the folder of a language, "" for English, or what all share.
+ * @param {string} name */
+function partOf(name) {
+  const [first] = name.split("/");
+  return [SHARED, ...LANGUAGES].includes(first) ? first : "";
+}
+
+/** Return the parts that are read: those of the open pages, and those that an earlier build cached. */
+async function partsRead() {
+  const pages = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const stores = (await caches.keys()).filter(
+    (name) => name.startsWith(PREFIX) && !name.startsWith(`${PREFIX}python-`),
+  );
+  const kept = await Promise.all(stores.map(async (name) => (await caches.open(name)).keys()));
+  return new Set([...pages, ...kept.flat()].filter(({ url }) => url.startsWith(SCOPE)).map((at) => partOf(nameOf(at))));
+}
+
+/** Cache some parts of the site, and what all share, unless they are cached.
+ * @param {Iterable<string>} parts */
+async function cacheParts(parts) {
+  const wanted = new Set([...parts, SHARED]);
+  const cache = await caches.open(CACHE);
+  const kept = new Set((await cache.keys()).map(nameOf));
+  const missing = Object.keys(FILES).filter((name) => wanted.has(partOf(name)) && !kept.has(name));
   // "reload" bypasses the browser's own cache, which may contain files of the previous build.
-  const requests = Object.keys(FILES).map((file) => new Request(file, { cache: "reload" }));
+  await cache.addAll(missing.map((name) => new Request(name, { cache: "reload" })));
+}
+
+self.addEventListener("install", (event) => {
   event.waitUntil(
-    caches
-      .open(CACHE)
-      .then((cache) => cache.addAll(requests))
+    partsRead()
+      .then(cacheParts)
       .then(() => self.skipWaiting()),
   );
 });
@@ -66,10 +94,24 @@ function nameOf({ url }) {
   return name === "" || name.endsWith("/") ? `${name}index.html` : name;
 }
 
+/** The parts that are being cached, or have been.
+ * @type {Map<string, Promise<unknown>>} */
+const caching = new Map();
+
+/** Cache a part that is read now. Without a network, the next page tries again.
+ * @param {string} part */
+function cachePart(part) {
+  const known = caching.get(part) ?? cacheParts([part]).catch(() => caching.delete(part));
+  caching.set(part, known);
+  return known;
+}
+
 /** The cached copy of a file, or else the file. Those that run Python are then cached. */
 async function answer(event) {
   const { request } = event;
   const name = nameOf(request);
+  const part = partOf(name);
+  if (request.mode === "navigate") event.waitUntil(cachePart(part));
   const forPython = Object.hasOwn(PYTHON_FILES, name);
   const cache = forPython ? PYTHON_CACHE : CACHE;
   const found = await cached(cache, name);
@@ -79,7 +121,7 @@ async function answer(event) {
     if (forPython && response.ok) event.waitUntil(keep(cache, name, response.clone()));
     return response;
   } catch (problem) {
-    const missed = request.mode === "navigate" && (await cached(CACHE, "404.html"));
+    const missed = request.mode === "navigate" && (await cached(CACHE, part ? `${part}/404.html` : "404.html"));
     if (missed) return missed;
     throw problem;
   }

@@ -20,6 +20,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from qkv.grading.results import Result
+from qkv.words import t
 
 
 def record(submissions: Sequence[Result], address: str) -> None:
@@ -46,7 +47,7 @@ def record(submissions: Sequence[Result], address: str) -> None:
             book.db.commit()
     except (SQLAlchemyError, ImportError) as error:
         why = str(error).splitlines()[0][:300]
-        raise OSError(f"the grades were written, but not to nbgrader's gradebook: {why}") from error
+        raise OSError(t("the grades were written, but not to nbgrader's gradebook: {why}", why=why)) from error
 
 
 def set_aside_if_broken(path: Path) -> None:
@@ -55,8 +56,13 @@ def set_aside_if_broken(path: Path) -> None:
         return
     aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.broken-{n}")).exists())
     path.rename(aside)
-    text = f"{path} could not be read, and was renamed to {aside.name}. Marks entered by hand are only in that file."
-    print(f"qkv grade: {text} A new gradebook was made.", file=sys.stderr)
+    text = t(
+        "{path} could not be read, and was renamed to {aside}. Marks entered by hand are only in that file. A new "
+        "gradebook was made.",
+        path=path,
+        aside=aside.name,
+    )
+    print(f"qkv grade: {text}", file=sys.stderr)
 
 
 def _is_intact(path: Path) -> bool:

@@ -57,7 +57,9 @@ class Overrides:
         changed = [answer.id for answer in answers if answer.by_hand]
         if changed:
             score = sum(answer.points for answer in answers)
-            result = replace(result, questions=answers, score=score, reason=f"By hand: {', '.join(changed)}.")
+            result = replace(
+                result, questions=answers, score=score, reason=t("By hand: {what}.", what=t(", ").join(changed))
+            )
         whole = by_question.get(result.stem) if result.stem in by_question else None
         if whole is None:
             return result
@@ -117,7 +119,14 @@ def read_overrides(path: Path) -> Overrides:
     names = ["question" if name.startswith(("question", "notebook")) else name for name in names]
     missing = [name for name in COLUMNS[:3] if name not in names]
     if missing:
-        raise ValueError(f"{path} has no column {' and no column '.join(missing)}. It needs: {', '.join(COLUMNS)}.")
+        raise ValueError(
+            t(
+                "{path} has no column {missing}. It needs: {columns}.",
+                path=path,
+                missing=t(" and no column ").join(missing),
+                columns=t(", ").join(COLUMNS),
+            )
+        )
     lines = []
     for row in rows:
         cells = dict(zip(names, map(str.strip, row), strict=False))
@@ -143,5 +152,13 @@ def _points(text: str, path: Path) -> float | None:
     except ValueError:
         points = MOST + 1
     if points is not None and points > MOST:
-        raise ValueError(f"{path} has {text[:40]!r} for points. It has to be a number from 0 to {MOST:g}, or {FULL}.")
+        raise ValueError(
+            t(
+                "{path} has {found} for points. It has to be a number from 0 to {most}, or {full}.",
+                path=path,
+                found=repr(text[:40]),
+                most=f"{MOST:g}",
+                full=FULL,
+            )
+        )
     return points

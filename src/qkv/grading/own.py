@@ -29,6 +29,7 @@ import qkv
 from qkv import checking
 from qkv.checking import Report, examining
 from qkv.grading import submissions
+from qkv.grading.results import error_of_cell
 from qkv.grading.submissions import UnreadableError, chapter_of
 from qkv.questions import chapters, find, questions_of
 from qkv.questions.engine.judging import TOO_LONG
@@ -213,7 +214,7 @@ class Notebook:
                     contextlib.redirect_stderr(nowhere),
                 ):
                     raised = self.cells.run(source, number)
-                    return t("Code cell {n} raised {error}", n=number, error=raised) if raised else ""
+                    return t("Code cell {n} raised {error}", n=number, error=error_of_cell(raised)) if raised else ""
             except TimeUp:
                 stopped = t("Code cell {n} was stopped after {seconds} seconds.", n=number, seconds=examining.SECONDS)
                 return sentences(stopped, translated(TOO_LONG))

@@ -16,7 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from qkv.checking.card import STATUSES
+from qkv.words import mark, retold
 
+# How a cell's error is written where it ran, in English (qkv.sandboxed.cells and .worker).
+RAISED = (
+    mark("{error} in line {line}, `{code}`. The rest of the cell ran"),
+    mark("{error} in line {line}, `{code}`"),
+    mark("{error} in line {line}"),
+    mark("TimeUp: it was stopped after {time}"),
+)
 MAX_NAME = 70  # characters; nbgrader allows 128
 MAX_FILE_NAME = 210  # bytes; file systems allow 255, and an ending is added to a name
 MAX_TEXT = 1500  # characters of a message
@@ -29,6 +37,11 @@ RESERVED = re.compile(
     r"((grades|canvas|moodle|moodle_worksheet_.*|blackboard)\.csv|gradebook\.db.*|report\.html|run\.(json|lock)|secret|con|prn|aux|nul|(com|lpt)\d)(\..*)?",
     re.IGNORECASE,
 )
+
+
+def error_of_cell(said: str) -> str:
+    """Return what a cell raised, in the reader's language."""
+    return retold(said, RAISED)
 
 
 class MalformedError(ValueError):

@@ -18,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 
 from qkv.grading.systems import Owner
+from qkv.words import t
 
 # Columns that name a learner, in lower case; the first that a table has is shown.
 IDS = (
@@ -149,7 +150,9 @@ def read_roster(path: Path) -> Roster:
     people = [Person(dict(zip(head, map(str.strip, row), strict=False))) for row in rows[1:]]
     people = [person for person in people if person.keys and "points possible" not in person.shown.casefold()]
     if not people:
-        raise ValueError(f"{path} has no learner. It has to be a table (CSV) with a column such as student.")
+        raise ValueError(
+            t("{path} has no learner. It has to be a table (CSV) with a column such as student.", path=path)
+        )
     return Roster(tuple(people))
 
 
@@ -167,7 +170,7 @@ def read_table(path: Path) -> list[list[str]]:
     try:
         return [row for row in rows if any(map(str.strip, row))]
     except csv.Error as why:
-        raise ValueError(f"{path} is not a table (CSV): {why}") from None
+        raise ValueError(t("{path} is not a table (CSV): {why}", path=path, why=why)) from None
 
 
 def _key(text: str) -> str:

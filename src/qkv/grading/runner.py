@@ -175,7 +175,12 @@ def _after_reference_check(
         if work.chapter not in sound:
             wrong = pool.check_reference(work.chapter)
             if wrong:
-                raise SetupError(f"the reference solution of chapter {work.chapter} does not get full marks: {wrong}")
+                text = t(
+                    "the reference solution of chapter {n} does not get full marks: {wrong}",
+                    n=work.chapter,
+                    wrong=wrong,
+                )
+                raise SetupError(text)
             sound.add(work.chapter)
         yield i, work
 
@@ -322,11 +327,12 @@ class _LocalPool:
                     tries[i] = tries.get(i, 0) + 1
                     break
                 except Exception as error:  # whatever it is, the others are graded
-                    why = f"grading it failed: {type(error).__name__}: {error}"
+                    why = t("grading it failed: {why}", why=f"{type(error).__name__}: {error}")
                     yield i, failed_result(work, self.settings, why)
             for i, work in [item for item in again if tries.get(item[0], 0) >= TRIES]:
                 again.remove((i, work))
-                yield i, failed_result(work, self.settings, "the grading process ended twice during this notebook")
+                why = t("the grading process ended twice during this notebook")
+                yield i, failed_result(work, self.settings, why)
 
 
 class _ClusterPool:
@@ -380,10 +386,8 @@ class _ClusterPool:
             if isinstance(error, AgainError):
                 for_later.append((i, work))
                 continue
-            yield (
-                i,
-                future.result() if error is None else failed_result(work, self.settings, f"on the cluster: {error}"),
-            )
+            why = t("on the cluster: {error}", error=error)
+            yield i, future.result() if error is None else failed_result(work, self.settings, why)
 
 
 def end_with_parent() -> None:

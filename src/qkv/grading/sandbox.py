@@ -26,13 +26,14 @@ import qkv
 from qkv import sandboxed
 from qkv.grading import groups
 from qkv.sandboxed import wire
+from qkv.words import mark, t, translated
 
 MOUNTED = Path(sandboxed.__file__).parent  # the only part of the course in the sandbox
 INSIDE = "/course"  # the folder on Python's path there; it holds qkv/sandboxed
 NOBODY = 65534
 FILTERED = ("x86_64", "aarch64")  # machines for which the worker has a filter of system calls (seccomp)
 START_SECONDS = 60.0  # for a worker to start
-FORBIDDEN = "bubblewrap does not start here"
+FORBIDDEN = mark("bubblewrap does not start here: {why}")
 PROCESSES = 64  # of a worker with its sessions; worker.py has the same number for a single session
 END_SECONDS = 0.5  # for a session to end on its own
 STOP_SECONDS = 5.0  # for a session to end after it was told to stop
@@ -200,7 +201,7 @@ def start(memory: int = 1024) -> Worker:
     except (OSError, TimeoutError):
         worker.stop()
         said = process.stderr.read(2000).decode(errors="replace").strip() if process.stderr else ""
-        raise UnavailableError(said or f"the worker ended with status {process.returncode}") from None
+        raise UnavailableError(said or t("the worker ended with status {n}", n=process.returncode)) from None
     return worker
 
 
@@ -208,19 +209,20 @@ def start(memory: int = 1024) -> Worker:
 def why_unavailable() -> str:
     """Return why no sandbox can be started on this system, or "" if one can."""
     if not sys.platform.startswith("linux"):
-        return f"bubblewrap needs Linux, and this is {sys.platform}."
+        return t("bubblewrap needs Linux, and this is {system}.", system=sys.platform)
     if shutil.which("bwrap") is None:
-        return "bubblewrap is missing. On Debian or Ubuntu: sudo apt-get install bubblewrap"
+        return t("bubblewrap is missing. On Debian or Ubuntu: sudo apt-get install bubblewrap")
     try:
         worker = start()
     except UnavailableError as error:
-        return f"{FORBIDDEN}: {error}"
+        return translated(FORBIDDEN).format(why=error)
     try:
         with worker.open_session(64) as channel:
             wire.send(channel, {"do": "greet", "id": 0}, START_SECONDS)
             wire.receive_frame(channel, START_SECONDS)
     except (OSError, wire.EndedError):
-        return f"{FORBIDDEN}: a session cannot start. Sessions need user namespaces and seccomp."
+        why = t("a session cannot start. Sessions need user namespaces and seccomp.")
+        return translated(FORBIDDEN).format(why=why)
     finally:
         worker.stop()
     return ""
@@ -233,19 +235,26 @@ def weaknesses() -> list[str]:
     said = []
     if not any("memory" in str(folder) or (folder / "memory.max").exists() for folder in group.folders):
         said.append(
-            "Memory is measured 20 times a second, and data that waits in pipes and sockets is not counted, because "
-            "there are no control groups for memory here. They need root, or a folder that root has delegated."
+            t(
+                "Memory is measured 20 times a second, and data that waits in pipes and sockets is not counted, "
+                "because there are no control groups for memory here. They need root, or a folder that root has "
+                "delegated."
+            )
         )
     if group.meter is None:
         said.append(
-            "A notebook that starts many processes slows down the others that are graded at the same time, because "
-            "there are no control groups for processors here. A notebook that runs out of time for that reason is "
-            "graded again, alone."
+            t(
+                "A notebook that starts many processes slows down the others that are graded at the same time, because "
+                "there are no control groups for processors here. A notebook that runs out of time for that reason is "
+                "graded again, alone."
+            )
         )
     if os.uname().machine not in FILTERED:
         said.append(
-            "Memory in shared segments is not counted, because there is no filter of system calls for "
-            f"{os.uname().machine}."
+            t(
+                "Memory in shared segments is not counted, because there is no filter of system calls for {machine}.",
+                machine=os.uname().machine,
+            )
         )
     return said
 

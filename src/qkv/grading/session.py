@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import qkv
 from qkv.grading import replies, sandbox
 from qkv.grading.replies import Reply
-from qkv.grading.results import Answer, Result
+from qkv.grading.results import Answer, Result, error_of_cell
 from qkv.grading.rules import version_of_rules
 from qkv.grading.submissions import Work, code_cells, solution_file
 from qkv.questions import questions_of
@@ -87,13 +87,13 @@ class CellError:
         """Return a sentence about the cell of this number."""
         if self.stopped:
             return t("Code cell {n} was stopped: {why}.", n=number, why=self.text)
-        return t("Code cell {n} raised {error}.", n=number, error=self.text)
+        return t("Code cell {n} raised {error}.", n=number, error=error_of_cell(self.text))
 
     def told_of_notebook(self, number: int) -> str:
         """Return the sentence after one about its notebook."""
         if self.stopped:
             return t("Its code cell {n} was stopped: {why}.", n=number, why=self.text)
-        return t("Its code cell {n} raised {error}.", n=number, error=self.text)
+        return t("Its code cell {n} raised {error}.", n=number, error=error_of_cell(self.text))
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Grader:
             return self.worker.open_session(self.settings.memory)
         except (OSError, sandbox.UnavailableError) as error:
             self.stop()
-            raise CrashError(f"no worker can be started: {error}") from None
+            raise CrashError(t("no worker can be started: {error}", error=error)) from None
 
     def close(self, channel: socket.socket, want_reason: bool) -> str:
         """End a session, and also the worker if it does not reply. With `want_reason`, return why the session ended."""
@@ -348,7 +348,7 @@ class _Attempt:
             except CrashError as crash:
                 why = str(crash)
                 self.grader.stop()
-        raise FaultError(f"no session could be started: {why}")
+        raise FaultError(t("no session could be started: {why}", why=translated(why)))
 
     def run_cells(self, session: _Session) -> bool:
         """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell."""
@@ -480,7 +480,13 @@ class _Attempt:
         passes = self.trusted or self.grader.reference_passes(question)
         self.deadline += time.monotonic() - started  # the reference's time is not the notebook's
         if not passes:
-            raise FaultError(f"question {question.id}: {crash}; and the reference solution does not pass here either")
+            raise FaultError(
+                t(
+                    "question {id}: {crash}; and the reference solution does not pass here either",
+                    id=question.id,
+                    crash=translated(crash),
+                )
+            )
 
     def observe(self, session: _Session, question: Question) -> replies.ObserveReply:
         """Return what an answer did: the argument of the check that runs, or if no cell runs, the question's name."""
@@ -554,7 +560,8 @@ class _Attempt:
                 return _of_own_numbers(verdict, self.names, observations[0].results[0][0])
             return verdict
         except Exception as error:
-            raise UnjudgedError(f"it could not be judged: {type(error).__name__}: {error}") from error
+            why = f"{type(error).__name__}: {error}"
+            raise UnjudgedError(t("it could not be judged: {why}", why=why)) from error
 
     def failed_cells(self) -> list[str]:
         """Return a sentence about each cell that failed."""
@@ -652,7 +659,7 @@ class _Session:
         try:
             wire.send(self.channel, message, SEND_SECONDS)
         except TimeoutError:
-            raise self.end(f"it did not read a message within {SEND_SECONDS:g} seconds") from None
+            raise self.end(t("it did not read a message within {n} seconds", n=f"{SEND_SECONDS:g}")) from None
         except wire.EndedError:
             raise self.end() from None
 
@@ -739,7 +746,7 @@ def answer_call(call: replies.Call) -> dict[str, Any]:
         with at_most(CALL_SECONDS):
             given = call.bench.ask(call.number, call.method, call.args, call.kwargs)
     except TimeUp:
-        return {"raised": describe_error(RuntimeError("a call takes too long with these arguments"))}
+        return {"raised": describe_error(RuntimeError(t("a call takes too long with these arguments")))}
     except Exception as error:
         return {"raised": describe_error(error)}
     return {"made": given.number} if isinstance(given, Made) else {"given": given}

@@ -40,17 +40,11 @@ from qkv.words import t
 
 MAX_CELLS = 2_000  # code cells of a notebook that are run
 MAX_SOURCE = 1_000_000  # characters of a cell that is run
-TOO_LONG = f"this cell was not run: it has more than {MAX_SOURCE:,} characters"
-TOO_MANY = f"the cells from here on were not run: of this notebook's {{:,}} code cells, {MAX_CELLS:,} are run"
 MAX_LOOKED_AT = 2_000  # files of a learner that are read
 MAX_BYTES = 300 * 2**20  # of them
 MAX_NESTED = 400 * 2**20  # bytes of the zips in a learner's zip
 NESTED_RATIO = 20  # so many bytes more for each byte on the disk: a zip hardly gets smaller in another zip
 MAX_LISTED = 60_000  # files in a zip with a whole class
-TOO_MUCH = (
-    f"this learner's notebooks take too much time or memory to read, have more than {MAX_BYTES // 2**20} MB when "
-    f"unpacked, or are more than {MAX_LOOKED_AT:,}. Ask for the notebooks alone, without their outputs."
-)
 SHOWN_FILES = 5  # of a student without a notebook
 MAX_NAMED = 8  # files that a message names
 MAX_STEM = 255  # characters of a file's name that are looked at; no file system allows more
@@ -194,7 +188,7 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
     for one, student, stem in placed:
         if one.is_notebook or (MAYBE_NOTEBOOK.search(one.name) and reading.is_notebook(one.file, student)):
             exercise = reading.exercise(one.file, student, stem)
-            problem = TOO_MUCH if reading.is_over(student) else ""
+            problem = _too_much() if reading.is_over(student) else ""
             submission = _submission(one, student, exercise or stem, problem)
             cells.setdefault((submission.student.casefold(), exercise.casefold()), []).append(submission)
         elif not (one.owner is None and _is_of_the_class(one)):
@@ -304,7 +298,7 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
     above = Path(os.path.commonpath(single)) if single else Path()
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"there is no file or folder {path}")
+            raise FileNotFoundError(t("there is no file or folder {path}", path=path))
         root = path.absolute() if path.is_dir() else above
         whole_zip = path.is_file() and is_zip(path.name)
         inside = sorted(files_below(path), key=lambda file: str(file.path)) if path.is_dir() else [File(path)]
@@ -456,7 +450,9 @@ def solution_file(chapter: int) -> Path:
     for folder in (package / "solutions", package.parents[1] / "solutions"):
         for path in sorted(folder.glob(f"{chapter:02}_*.ipynb")):
             return path
-    raise FileNotFoundError(f"there is no solution of chapter {chapter} in {package / 'solutions'}")
+    raise FileNotFoundError(
+        t("there is no solution of chapter {chapter} in {folder}", chapter=chapter, folder=package / "solutions")
+    )
 
 
 def chapter_of(name: str, sources: Iterable[str]) -> int:
@@ -535,8 +531,32 @@ def code_cells(data: bytes) -> list[str]:
     if cells is None:
         raise UnreadableError(t("it is not a notebook: its JSON has no list of cells."))
     sources = [source for cell in cells if (source := _code_source(cell)) is not None]
-    kept = [source if len(source) <= MAX_SOURCE else _not_run(TOO_LONG) for source in sources[:MAX_CELLS]]
-    return [*kept, *([_not_run(TOO_MANY.format(len(sources)))] if sources[MAX_CELLS:] else [])]
+    kept = [source if len(source) <= MAX_SOURCE else _not_run(_too_long()) for source in sources[:MAX_CELLS]]
+    return [*kept, *([_not_run(_too_many(len(sources)))] if sources[MAX_CELLS:] else [])]
+
+
+def _too_long() -> str:
+    """Return why a cell of more than MAX_SOURCE characters is not run."""
+    return t("this cell was not run: it has more than {most} characters", most=f"{MAX_SOURCE:,}")
+
+
+def _too_many(n: int) -> str:
+    """Return why the last of `n` cells are not run."""
+    return t(
+        "the cells from here on were not run: of this notebook's {n} code cells, {most} are run",
+        n=f"{n:,}",
+        most=f"{MAX_CELLS:,}",
+    )
+
+
+def _too_much() -> str:
+    """Return why a learner's notebooks are not read."""
+    return t(
+        "this learner's notebooks take too much time or memory to read, have more than {size} MB when unpacked, or are "
+        "more than {most}. Ask for the notebooks alone, without their outputs.",
+        size=MAX_BYTES // 2**20,
+        most=f"{MAX_LOOKED_AT:,}",
+    )
 
 
 def _not_run(why: str) -> str:

@@ -32,6 +32,7 @@ from qkv.grading.sheets import (
     moodle_worksheets,
     unclear,
 )
+from qkv.words import t
 
 CHECKED = ".checked.json"  # the ending of the file with the points that the checks gave, if others were entered by hand
 SECRET = "secret"
@@ -48,7 +49,9 @@ def exclusive_access(out: Path) -> Iterator[None]:
     out.mkdir(parents=True, exist_ok=True)
     with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644), "w") as stream:
         if not _try_to_lock(stream.fileno()):
-            raise OSError(f"another run is writing to {out}. Wait until it has ended, or choose another --out.")
+            raise OSError(
+                t("another run is writing to {out}. Wait until it has ended, or choose another --out.", out=out)
+            )
         yield
 
 
@@ -196,11 +199,11 @@ def _read(path: Path) -> str:
         OSError: the file does not exist, is a symlink, is not a regular file, or is too large.
     """
     if path.parent.is_symlink():
-        raise OSError(f"{path.parent} is a symlink")
+        raise OSError(t("{path} is a symlink", path=path.parent))
     with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), encoding="utf-8") as stream:
         about = os.fstat(stream.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_BYTES:
-            raise OSError(f"{path} is not a regular file of at most {MAX_BYTES} bytes")
+            raise OSError(t("{path} is not a regular file of at most {most} bytes", path=path, most=MAX_BYTES))
         return stream.read()
 
 

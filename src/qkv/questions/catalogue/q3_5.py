@@ -13,7 +13,7 @@ from torch import Tensor
 from qkv.questions.engine import Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_wrong_scale
-from qkv.words import mark
+from qkv.words import mark, t
 
 Attend = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 Weights = Callable[[Tensor, Tensor, Tensor], Tensor]  # (q, k, v) -> weights
@@ -35,16 +35,25 @@ def checked_attention(steps: Attend) -> Attend:
 def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise an error where q, k and v are no inputs of an attention, or where they would take much memory or time."""
     if not all(isinstance(x, Tensor) and x.is_floating_point() and x.dtype == q.dtype for x in (q, k, v)):
-        raise TypeError("q, k and v are tensors of one floating-point dtype")
+        raise TypeError(t("q, k and v are tensors of one floating-point dtype"))
     shapes = ", ".join(str(tuple(x.shape)) for x in (q, k, v))
     if min(q.ndim, k.ndim, v.ndim) < 2 or q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
-        raise ValueError(f"q, k and v are (..., n_q, d_k), (..., n_k, d_k) and (..., n_k, d_v), and these are {shapes}")
+        raise ValueError(
+            t(
+                "q, k and v are (..., n_q, d_k), (..., n_k, d_k) and (..., n_k, d_v), and these are {shapes}",
+                shapes=shapes,
+            )
+        )
     if not all(1 <= size <= MAX_SIZE for x in (q, k, v) for size in x.shape):
-        raise ValueError(f"each size is from 1 to {MAX_SIZE:,}, and these are {shapes}")
+        raise ValueError(
+            t("each size is from 1 to {most}, and these are {shapes}", most=f"{MAX_SIZE:,}", shapes=shapes)
+        )
     # torch.broadcast_shapes would import sympy, which takes seconds
     leading = torch.broadcast_tensors(*(x[..., 0, 0] for x in (q, k, v)))[0].numel()
     if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
-        raise ValueError(f"the scores and the output may have {MAX_NUMBERS:,} numbers, and these would have more")
+        raise ValueError(
+            t("the scores and the output may have {most} numbers, and these would have more", most=f"{MAX_NUMBERS:,}")
+        )
 
 
 def mixing_by(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:

@@ -15,7 +15,7 @@ from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_mixed_axes
 from qkv.questions.shared.heads import Merge, Split, merge_by_reshape, split_by_reshape
-from qkv.words import mark
+from qkv.words import mark, t
 
 WIDTH, MAX_TOKENS = 12, 128  # features of a token, and tokens in a whole batch
 Result = tuple[Tensor, Tensor]
@@ -47,9 +47,16 @@ def draw_layer(seed: int, wrong: bool) -> Layer:
 def check_input(x: Any) -> None:
     """Raise an error for an input that the hidden layers do not take."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
-        raise TypeError("x is a floating-point tensor")
+        raise TypeError(t("x is a floating-point tensor"))
     if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MAX_TOKENS:
-        raise ValueError(f"x is (B, n, {WIDTH}) with 1 to {MAX_TOKENS} tokens in all, and this one is {tuple(x.shape)}")
+        raise ValueError(
+            t(
+                "x is (B, n, {width}) with 1 to {most} tokens in all, and this one is {shape}",
+                width=WIDTH,
+                most=MAX_TOKENS,
+                shape=tuple(x.shape),
+            )
+        )
 
 
 # ── multi-head attention, whose split and merge can be replaced ───────────────────────────────────

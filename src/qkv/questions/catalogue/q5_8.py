@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.questions.shared import diagnosis
-from qkv.words import mark
+from qkv.words import mark, t
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of the weights
 near = functools.partial(torch.allclose, atol=1e-4)
@@ -19,14 +19,14 @@ near = functools.partial(torch.allclose, atol=1e-4)
 def check_inputs(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int) -> None:
     """Raise an error, the same for every module, if the inputs are not those of a module or would take much time."""
     matrices = (w_q, w_k, w_v, w_o)
-    if not all(isinstance(t, Tensor) and t.is_floating_point() and t.dtype == x.dtype for t in (x, *matrices)):
-        raise TypeError("x and the four matrices are tensors of one floating-point dtype")
+    if not all(isinstance(y, Tensor) and y.is_floating_point() and y.dtype == x.dtype for y in (x, *matrices)):
+        raise TypeError(t("x and the four matrices are tensors of one floating-point dtype"))
     if x.ndim != 3 or min(x.shape) < 1 or any(w.shape != (x.shape[-1],) * 2 for w in matrices):
-        raise ValueError("x is (B, n, d_model), and each of the four matrices is (d_model, d_model)")
+        raise ValueError(t("x is (B, n, d_model), and each of the four matrices is (d_model, d_model)"))
     if not isinstance(n_heads, int) or n_heads < 1 or x.shape[-1] % n_heads:
-        raise ValueError("n_heads is a whole number that divides d_model")
+        raise ValueError(t("n_heads is a whole number that divides d_model"))
     if max(x.shape[0] * n_heads * x.shape[1] ** 2, x.numel(), x.shape[-1] ** 2) > MAX_NUMBERS:
-        raise ValueError(f"the scores, x and each matrix may have {MAX_NUMBERS:,} numbers")
+        raise ValueError(t("the scores, x and each matrix may have {most} numbers", most=f"{MAX_NUMBERS:,}"))
 
 
 def split_heads(t: Tensor, n_heads: int) -> Tensor:

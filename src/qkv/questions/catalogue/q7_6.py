@@ -12,7 +12,7 @@ from torch import Tensor
 from qkv.questions.engine import Draw, Question
 from qkv.questions.shared import implementations
 from qkv.questions.shared.catching import catches_stale_cache
-from qkv.words import mark
+from qkv.words import mark, t
 
 VOCAB, MAX_TOKENS, WIDTH = 5, 32, 8
 Rows = tuple[Tensor, Tensor]  # keys and values, a row for each token
@@ -52,7 +52,7 @@ def parse_ids(ids: Any) -> list[int]:
     """Return the ids of a text as a list; raise ValueError where they are no ids, or too many."""
     fits = ids.ndim == 1 if isinstance(ids, Tensor) else isinstance(ids, (list, tuple))
     if not fits or not 1 <= len(ids) <= MAX_TOKENS or isinstance(ids[0], list):
-        raise ValueError(f"ids are a tensor (n,) or a list of 1 to {MAX_TOKENS} whole numbers")
+        raise ValueError(t("ids are a tensor (n,) or a list of 1 to {most} whole numbers", most=MAX_TOKENS))
     return [parse_id(id) for id in (ids.tolist() if isinstance(ids, Tensor) else ids)]
 
 
@@ -64,7 +64,7 @@ def parse_id(id: Any) -> int:
     """
     found = id.item() if isinstance(id, Tensor) and id.numel() == 1 else id
     if type(found) is not int or not 0 <= found < VOCAB:
-        raise ValueError(f"an id is a whole number from 0 to {VOCAB - 1}")
+        raise ValueError(t("an id is a whole number from 0 to {most}", most=VOCAB - 1))
     return found
 
 
@@ -94,8 +94,10 @@ class Decoder:
         found = parse_id(id)
         if len(self.ids) == MAX_TOKENS:
             raise ValueError(
-                f"this decoder has taken {MAX_TOKENS} steps, and a text has at most {MAX_TOKENS} tokens: "
-                "make one for each text"
+                t(
+                    "this decoder has taken {most} steps, and a text has at most {most} tokens: make one for each text",
+                    most=MAX_TOKENS,
+                )
             )
         self.ids.append(found)
         return self.logits(found)

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.questions.shared import diagnosis
-from qkv.words import mark
+from qkv.words import mark, t
 
 MAX_NUMBERS = 50_000  # of the scores, of the input and of each matrix
 near = functools.partial(torch.allclose, atol=1e-4)
@@ -20,16 +20,16 @@ Step = Callable[[Tensor], Tensor]
 
 def check_inputs(x: Tensor, *matrices: Tensor) -> None:
     """Raise an error, the same for every block, where the inputs are none or would take much time."""
-    if not all(isinstance(t, Tensor) and t.is_floating_point() and t.dtype == x.dtype for t in (x, *matrices)):
-        raise TypeError("x and the six matrices are tensors of one floating-point dtype")
+    if not all(isinstance(y, Tensor) and y.is_floating_point() and y.dtype == x.dtype for y in (x, *matrices)):
+        raise TypeError(t("x and the six matrices are tensors of one floating-point dtype"))
     w_1 = matrices[4]
     d, hidden = x.shape[-1] if x.ndim else 0, w_1.shape[-1] if w_1.ndim else 0
     shapes = [(d, d)] * 4 + [(d, hidden), (hidden, d)]
     if x.ndim != 3 or min(*x.shape, hidden) < 1 or [tuple(w.shape) for w in matrices] != shapes:
-        raise ValueError("x is (B, n, d), the first four matrices (d, d), w_1 (d, d_hidden), and w_2 (d_hidden, d)")
+        raise ValueError(t("x is (B, n, d), the first four matrices (d, d), w_1 (d, d_hidden), and w_2 (d_hidden, d)"))
     tokens = x.shape[0] * x.shape[1]
     if max(tokens * max(x.shape[1], d, hidden), d * max(d, hidden)) > MAX_NUMBERS:
-        raise ValueError(f"the scores, x and each matrix may have {MAX_NUMBERS:,} numbers")
+        raise ValueError(t("the scores, x and each matrix may have {most} numbers", most=f"{MAX_NUMBERS:,}"))
 
 
 def norm(x: Tensor) -> Tensor:

@@ -5,7 +5,6 @@ These functions are pure: they take observations and return differences. None of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -36,7 +35,7 @@ from qkv.questions.engine.wording import (
 from qkv.sandboxed.cases import Case, Step
 from qkv.sandboxed.observations import Observation
 from qkv.sandboxed.recording import OtherValue, Raised
-from qkv.words import mark, sentences, t, translated
+from qkv.words import mark, retold, sentences, t, translated
 
 NUMBERS = 1e-6  # relative: a number may come from float32
 
@@ -70,7 +69,7 @@ def result_differences(
 ) -> Iterator[Difference]:
     """Yield the differences between the results of the steps, as far as both observations have results."""
     if seen.lacking:
-        reasons = t("; ").join(map(lacking_text, seen.lacking))
+        reasons = t("; ").join(retold(why, LACKING) for why in seen.lacking)
         text = t("Your class cannot take the check's parameters: {reasons}.", reasons=reasons)
         yield Difference("lacking", text.replace("?.", "?").replace("？。", "？"), seen.lacking)
         return
@@ -280,12 +279,3 @@ LACKING = (
     mark("{name} is a bare nn.Parameter, where an nn.Linear was expected"),
     mark("{name} has shape {seen}, where {want} was expected"),
 )
-
-
-def lacking_text(why: str) -> str:
-    """Return why weights could not be loaded, which the sandbox says in English, in the reader's language."""
-    for text in LACKING:
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text))
-        if found := re.fullmatch(pattern, why, re.DOTALL):
-            return translated(text).format_map(found.groupdict())
-    return why

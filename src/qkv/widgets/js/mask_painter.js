@@ -1,35 +1,44 @@
 import { guard } from "lit-html/directives/guard.js";
 import { live } from "lit-html/directives/live.js";
-import { button, html, nothing, num, slider, tables, widget } from "./base.js";
+import { button, dragged, html, nothing, num, slider, t, tables, widget } from "./base.js";
 import { maskedWeights, presetMask, softmax, sum } from "./maths.js";
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ start: HTMLElement, shown: boolean, moved: boolean, met: Set<HTMLElement> }} Stroke */
 /** @typedef {{ preset: string, queries: number, window: number, real: number, flipped: number[], method: string,
- *   scores: number[][], tokens: string[], stroke: { paint: Stroke | null }, told: number }} State */
+ *   scores: number[][], tokens: string[], stroke: { paint: Stroke | null }, told: number, spilled: number }} State */
 /** @typedef {ReturnType<typeof table>[number]} Row */
-/** @typedef {{ value: string, label: string, note: (state: State) => string }} Option */
+/** @typedef {{ value: string, label: () => string, note: (state: State) => string }} Option */
 
 /** @type {Option[]} */
 const PRESETS = [
-  { value: "causal", label: "causal", note: () => "No word sees a later one." },
-  { value: "padding", label: "padding", note: ({ real }) => `Words after the first ${real} are filling.` },
-  { value: "window", label: "window", note: ({ window }) => `Each word sees the last ${window}, itself included.` },
-  { value: "all", label: "none", note: () => "Every word sees every word." },
-  { value: "top-left", label: "top-left", note: () => "Fewer look: the first row counts as word 1." },
+  { value: "causal", label: () => t`causal`, note: () => t`No word sees a later one.` },
+  {
+    value: "padding",
+    label: () => t`padding`,
+    note: ({ real }) => t`Words after the first ${real} are filling: drag the edge.`,
+  },
+  {
+    value: "window",
+    label: () => t`window`,
+    note: ({ window }) => t`Each word sees the last ${window}, itself included.`,
+  },
+  { value: "all", label: () => t`none`, note: () => t`Every word sees every word.` },
+  { value: "top-left", label: () => t`top-left`, note: () => t`Fewer look: the first row counts as word 1.` },
 ];
 /** @type {Option[]} */
 const METHODS = [
-  { value: "−∞", label: "score −∞", note: () => "Right: e to the power −∞ is 0." },
-  { value: "−1e9", label: "score −1e9", note: () => "Like −∞, unless a row sees no word." },
-  { value: "0", label: "score 0", note: () => "Wrong: e to the power 0 is 1, not 0." },
-  { value: "after", label: "weight 0", note: () => "Wrong: too late, the softmax is done." },
+  { value: "−∞", label: () => t`score −∞`, note: () => t`Right: e to the power −∞ is 0.` },
+  { value: "−1e9", label: () => t`score −1e9`, note: () => t`Like −∞, unless a row sees no word.` },
+  { value: "0", label: () => t`score 0`, note: () => t`Wrong: e to the power 0 is 1, not 0.` },
+  { value: "after", label: () => t`weight 0`, note: () => t`Wrong: too late, the softmax is done.` },
 ];
 
 const IT = 5; // the query that the chapter asks about: the sentence is about it until another row is chosen or painted
 
 export default widget("MaskPainter", {
-  own: { stroke: { paint: null }, told: IT },
+  // `told` is the query that the sentence is about, and `spilled` the cell that was painted last.
+  own: { stroke: { paint: null }, told: IT, spilled: -1 },
   says: (/** @type {State} */ state) => {
     const rows = table(state);
     const { sight, effect } = ofRow(toldRow(rows, state), state);
@@ -45,7 +54,7 @@ export default widget("MaskPainter", {
         <div class="qkv-mask-beside">
           <p class="qkv-mask-summary" data-number="summary">${sight} <span class=${wrong ? "qkv-error" : ""}>${effect}</span></p>
           ${painting(state, set)}
-          <p class="qkv-note qkv-mask-keys">With the keyboard, use the arrow keys and the space bar.</p>
+          <p class="qkv-note qkv-mask-keys">${t`With the keyboard, use the arrow keys and the space bar.`}</p>
           ${more(state, set, id)}
         </div>
       </div>
@@ -68,6 +77,7 @@ function table(state, queries = state.queries) {
   });
 }
 
+const listed = (/** @type {string[]} */ tokens) => tokens.map(english).join(t`, `);
 const english = (/** @type {string} */ token) => /** @type {string} */ (token.split(" ").at(-1));
 const spoken = (/** @type {string} */ token) => token.replace(/ (.+)/, " ($1)");
 
@@ -75,8 +85,8 @@ const spoken = (/** @type {string} */ token) => token.replace(/ (.+)/, " ($1)");
  * @param {Pick<State, "flipped">} parts
  * @param {SetState<State>} set */
 const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
-  <p class="qkv-note">Press a cell, or drag: <span><i class="qkv-hidden"></i> hidden</span> <span><i class="qkv-heat" style="--qkv-p: 0.5"></i> seen</span></p>
-  ${button({ label: "undo painting", disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
+  <p class="qkv-note">${t`Press a cell, or drag:`} <span><i class="qkv-hidden"></i> ${t`hidden`}</span> <span><i class="qkv-heat" style="--qkv-p: 0.5"></i> ${t`seen`}</span></p>
+  ${button({ label: t`undo painting`, disabled: flipped.length === 0, onClick: () => set({ flipped: [] }) })}
 </div>`;
 
 /** Return the masks to start from, above the grid.
@@ -85,7 +95,7 @@ const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
  * @param {string} id */
 const starts = (state, set, id) =>
   picks({
-    label: "start from this mask",
+    label: t`start from this mask`,
     name: `${id}-preset`,
     value: isPainted(state) ? undefined : state.preset,
     options: PRESETS,
@@ -101,14 +111,14 @@ function more(state, set, id) {
   const { preset, method, queries, window, real, tokens } = state;
   const n = tokens.length;
   return html`<details class="qkv-tables qkv-mask-more">
-    <summary>Who looks, and how a word is hidden</summary>
+    <summary>${t`Who looks, and how a word is hidden`}</summary>
     <div class="qkv-mask-sliders">
-      ${slider({ label: "who looks", value: queries, min: 1, max: n, text: queries === n ? `all ${n}` : `last ${queries}`, onInput: (value) => set({ queries: value }) })}
-      ${preset === "window" ? slider({ label: "words in sight", value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
-      ${preset === "padding" ? slider({ label: "real words", value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
+      ${slider({ label: t`who looks`, value: queries, min: 1, max: n, text: queries === n ? t`all ${n}` : t`last ${queries}`, onInput: (value) => set({ queries: value }) })}
+      ${preset === "window" ? slider({ label: t`words in sight`, value: window, min: 1, max: n, onInput: (value) => set({ window: value }) }) : nothing}
+      ${preset === "padding" ? slider({ label: t`real words`, value: real, min: 1, max: n, onInput: (value) => set({ real: value }) }) : nothing}
     </div>
     ${picks({
-      label: "to hide a word, make its",
+      label: t`to hide a word, make its`,
       name: `${id}-method`,
       value: method,
       options: METHODS,
@@ -126,10 +136,10 @@ const picks = ({ label, name, value, options, state, onChange }) => html`<fields
   <div>${options.map(
     (option) => html`<label class="qkv-pick">
       <input class="qkv-over" type="radio" name=${name} .checked=${live(option.value === value)} @change=${() => onChange(option.value)}>
-      <span>${option.label}</span>
+      <span>${option.label()}</span>
     </label>`,
   )}</div>
-  <p class="qkv-note">${options.find((option) => option.value === value)?.note(state) ?? "Your own mask."}</p>
+  <p class="qkv-note">${options.find((option) => option.value === value)?.note(state) ?? t`Your own mask.`}</p>
 </fieldset>`;
 
 /** Check whether a cell of the mask in sight has been painted.
@@ -148,11 +158,11 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
   <thead style="--skipped: ${rows[0].query}">
     <tr>
-      <th class="qkv-mask-who" rowspan="2" scope="col">who looks (query) ↓</th>
-      <th colspan=${state.tokens.length} scope="colgroup">at which word (key) →</th>
+      <th class="qkv-mask-who" rowspan="2" scope="col">${t`who looks (query) ↓`}</th>
+      <th colspan=${state.tokens.length} scope="colgroup">${t`at which word (key) →`}</th>
       <td>${unasked(rows, state)}</td>
     </tr>
-    <tr>${state.tokens.map((token) => html`<th scope="col">${name(token)}</th>`)}<th scope="col">sum</th></tr>
+    ${keyNames(state, set)}
   </thead>
   <tbody>${everyRow(rows, state).map(
     (row) =>
@@ -160,11 +170,26 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   )}</tbody>
 </table>`;
 
+/** Return the names of the keys. Of a padded sentence, a drag moves the right edge of its real words.
+ * @param {State} parts
+ * @param {SetState<State>} set */
+function keyNames({ preset, real, tokens }, set) {
+  const grab = dragged(({ event: { clientX, currentTarget } }) => {
+    const begun = [.../** @type {HTMLTableRowElement} */ (currentTarget).cells].slice(0, tokens.length);
+    set({ real: Math.max(1, begun.filter((cell) => cell.getBoundingClientRect().left < clientX).length) });
+  });
+  const kind = (/** @type {number} */ i) => (i === real - 1 ? "qkv-real-end" : i < real ? "" : "qkv-filling");
+  const isPadded = preset === "padding";
+  return html`<tr class=${isPadded ? "qkv-drag" : ""} @pointerdown=${isPadded ? grab : nothing} @pointermove=${isPadded ? grab : nothing}>
+    ${tokens.map((token, i) => html`<th scope="col" class=${isPadded ? kind(i) : ""}>${name(token)}</th>`)}<th scope="col">${t`sum`}</th>
+  </tr>`;
+}
+
 /** Return the names of the queries that are not asked, for the place of their rows.
  * @param {Row[]} parts
  * @param {Pick<State, "tokens">} parts */
 const unasked = ([{ query }], { tokens }) =>
-  html`<span class="qkv-unasked">Their rows were computed before, as with a KV cache: ${tokens.slice(0, query).map(english).join(", ")}.</span>`;
+  html`<span class="qkv-unasked">${t`Their rows were computed before, as with a KV cache: ${listed(tokens.slice(0, query))}.`}</span>`;
 
 /** Return a row for every query: hidden rows as if all queries were asked, then the rows in sight.
  * @param {Row[]} rows
@@ -180,9 +205,15 @@ const rowClass = (/** @type {Row} */ row, /** @type {boolean} */ isTold, /** @ty
  * @param {State} state
  * @param {SetState<State>} set */
 const guardedCells = (row, isTold, state, set) =>
-  guard([...row.mask, ...row.weights, state.tokens, isSkipped(row, state), isTold], () =>
+  guard([...row.mask, ...row.weights, state.tokens, isSkipped(row, state), isTold, spilledIn(row, state)], () =>
     cells(row, isTold, state, set),
   );
+
+/** Return the cell of a row that was painted last, or −1. */
+const spilledIn = (
+  /** @type {Row} */ { query },
+  /** @type {Pick<State, "tokens" | "spilled">} */ { tokens, spilled },
+) => (Math.floor(spilled / tokens.length) === query ? spilled : -1);
 
 const isSkipped = (
   /** @type {Row} */ { query },
@@ -200,11 +231,13 @@ const cells = (
   ${row.weights.map((_, key) => cell(row, key, state, set))}
   <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
-/** Return the word, with its English gloss below it; a comma needs no gloss.
+/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma. Letters after the
+ * third are left out where they have no room.
  * @param {string} token */
 function name(token) {
   const [word, gloss] = token.split(" ");
-  return html`${word}${gloss && /\p{L}/u.test(word) ? html`<small>${gloss}</small>` : nothing}`;
+  if (!gloss || !/\p{L}/u.test(word)) return word;
+  return html`<span>${gloss.slice(0, 3)}<span class="qkv-ending">${gloss.slice(3)}</span></span><small>${word}</small>`;
 }
 
 /** @param {Row} row
@@ -217,9 +250,10 @@ function cell(row, key, state, set) {
   const weight = row.weights[key];
   const kind = `qkv-heat ${row.mask[key] ? "" : "qkv-hidden"} ${leaks(row, key) ? "qkv-leak" : ""}`;
   const index = tokens.length * query + key;
-  return html`<td><label data-cell=${index}>
-    <input class="qkv-over" type="checkbox" .checked=${live(row.mask[key])} ?disabled=${isSkipped(row, state)} aria-label="${english(tokens[query])} may attend to ${english(tokens[key])}"
-      @change=${() => set({ flipped: toggled(state.flipped, index), told: query })}>
+  const spills = state.spilled === index && !row.mask[key];
+  return html`<td><label data-cell=${index} class=${spills ? "qkv-spill" : ""}>
+    <input class="qkv-over" type="checkbox" .checked=${live(row.mask[key])} ?disabled=${isSkipped(row, state)} aria-label=${t`${english(tokens[query])} may attend to ${english(tokens[key])}`}
+      @change=${() => set({ flipped: toggled(state.flipped, index), told: query, spilled: index })}>
     <span class=${kind} style="--qkv-p: ${weight || 0}">${two(weight)}</span>
   </label></td>`;
 }
@@ -232,11 +266,11 @@ const toggled = (/** @type {number[]} */ flipped, /** @type {number} */ index) =
 const sumsToOne = ({ total }) => Math.abs(total - 1) < 1e-9;
 
 const rowEnd = (/** @type {Row} */ row) => html`<b data-wrong=${!sumsToOne(row)}>${two(row.total)}</b>
-  ${sumsToOne(row) ? nothing : html`<small>not 1</small>`}`;
+  ${sumsToOne(row) ? nothing : html`<small>${t`not 1`}</small>`}`;
 
 const numbers = (/** @type {Row[]} */ rows, /** @type {Pick<State, "tokens">} */ { tokens }) => ({
-  caption: "Weights, queries down and keys across; hidden keys in brackets",
-  head: ["query", ...tokens.map(english), "sum"],
+  caption: t`Weights, queries down and keys across; hidden keys in brackets`,
+  head: [t`query`, ...tokens.map(english), t`sum`],
   rows: rows.map(({ query, mask, weights, total }) => [
     english(tokens[query]),
     ...weights.map((weight, key) => (mask[key] ? num(weight) : `(${num(weight)})`)),
@@ -253,15 +287,15 @@ const toldRow = (rows, { told }) => rows.find(({ query }) => query === told) ?? 
  * @param {Row[]} rows
  * @param {Pick<State, "tokens">} parts */
 function faults(rows, { tokens }) {
-  const list = (/** @type {number[]} */ places) => places.map((place) => english(tokens[place])).join(", ");
+  const list = (/** @type {number[]} */ places) => listed(places.map((place) => tokens[place]));
   const rowsWhere = (/** @type {(row: Row) => boolean} */ test) => list(rows.filter(test).map(({ query }) => query));
   const empty = rowsWhere(({ mask }) => !mask.includes(true));
   const short = rowsWhere((row) => !sumsToOne(row));
   const leaking = list([...tokens.keys()].filter((key) => rows.some((row) => leaks(row, key))));
   return [
-    empty && `Rows with no key in sight: ${empty}.`,
-    leaking && `Hidden keys that get weight: ${leaking}.`,
-    short && `Rows that do not sum to 1: ${short}.`,
+    empty && t`Rows with no key in sight: ${empty}.`,
+    leaking && t`Hidden keys that get weight: ${leaking}.`,
+    short && t`Rows that do not sum to 1: ${short}.`,
   ].filter(Boolean);
 }
 
@@ -276,12 +310,13 @@ const leaks = ({ mask, weights }, key) => weights[key] > 0 && !mask[key];
 function ofRow(row, { tokens }) {
   const seen = row.mask.filter(Boolean).length;
   const leaked = sum(row.weights.filter((_, key) => leaks(row, key)));
-  const sight = `${spoken(tokens[row.query])} sees ${seen || "none"} of ${tokens.length} words.`;
-  if (Number.isNaN(row.total)) return { sight, effect: "The softmax divides 0 by 0: NaN.", wrong: true };
-  if (leaked) return { sight, effect: `Hidden words still get ${two(leaked)} in all.`, wrong: true };
-  if (!sumsToOne(row)) return { sight, effect: `No weight grows: the sum is ${two(row.total)}.`, wrong: true };
-  if (seen === tokens.length) return { sight, effect: "Hide one: the other weights grow.", wrong: false };
-  return { sight, effect: `Their weights grow ${factor(row.growth)} to sum to 1.`, wrong: false };
+  const [word, count] = [spoken(tokens[row.query]), tokens.length];
+  const sight = seen ? t`${word} sees ${seen} of ${count} words.` : t`${word} sees none of ${count} words.`;
+  if (Number.isNaN(row.total)) return { sight, effect: t`The softmax divides 0 by 0: NaN.`, wrong: true };
+  if (leaked) return { sight, effect: t`Hidden words still get ${two(leaked)} in all.`, wrong: true };
+  if (!sumsToOne(row)) return { sight, effect: t`No weight grows: the sum is ${two(row.total)}.`, wrong: true };
+  if (seen === count) return { sight, effect: t`Hide one: the other weights grow.`, wrong: false };
+  return { sight, effect: t`Their weights grow ${factor(row.growth)} to sum to 1.`, wrong: false };
 }
 
 const two = (/** @type {number} */ value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));
@@ -332,7 +367,7 @@ function drag(event, state, set) {
   for (const cell of fresh) paint.met.add(cell);
   const flipped = cells.reduce((list, cell) => toggled(list, Number(cell.dataset.cell)), state.flipped);
   const told = Math.floor(Number(under.dataset.cell) / state.tokens.length);
-  if (cells.length) set({ flipped, told });
+  if (cells.length) set({ flipped, told, spilled: Number(under.dataset.cell) });
 }
 
 /** Suppress the click at the end of a stroke. A click with the keyboard (detail 0) stays.

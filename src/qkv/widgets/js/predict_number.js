@@ -24,21 +24,22 @@ export default prediction("PredictNumber", {
   form: (state, mine, set) =>
     state.ends.length
       ? numberLine(state, mine, set)
-      : html`<div class="qkv-typed">${field(mine, set)} ${state.unit}</div>`,
+      : html`<div class="qkv-typed">${field(mine, set, "any")} ${state.unit}</div>`,
   explained: (state) =>
     html`${state.ends.length ? nothing : numberLine(state, state.guess)}<p class="qkv-why">${rich(state.why)}</p>`,
 });
 
-/** Return the field for the guess, which is as wide as its number.
+/** Return the field for the guess, which is as wide as its number. An arrow key changes it by `step`.
  * @param {number[] | null} mine
- * @param {SetState<State>} set */
-function field(mine, set) {
+ * @param {SetState<State>} set
+ * @param {number | "any"} step */
+function field(mine, set, step) {
   const text = mine ? String(mine[0]) : "";
   const put = (/** @type {Typed} */ { target }) =>
     set({ draft: Number.isFinite(target.valueAsNumber) ? [target.valueAsNumber] : null });
   return html`<label style="--qkv-digits: ${Math.min(LONGEST, Math.max(SHORTEST, text.length))}">
     <span class="qkv-unseen">${t`your guess`}</span>
-    <input type="number" step="any" inputmode="decimal" placeholder="?" .value=${text} @input=${put}>
+    <input type="number" step=${step} inputmode="decimal" placeholder="?" .value=${text} @input=${put}>
   </label>`;
 }
 
@@ -58,7 +59,7 @@ function numberLine(state, mine, set) {
   return html`<div class="qkv-number-line qkv-drag" @pointerdown=${drag} @pointermove=${drag} @click=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => typeAfterTap(event, state)}>
     ${ticks.map((tick, i) => html`<small aria-hidden="true" style=${at(tick)}>${tickText(tick, i)}</small>`)}
     ${isChecked(state) ? answerOn(state, place) : nothing}
-    <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set) : html`<b>${num(state.guess[0])}</b>`}</div>
+    <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set, stepOf(state)) : html`<b>${num(state.guess[0])}</b>`}</div>
   </div>`;
 }
 
@@ -133,15 +134,22 @@ function lineFor({ guess, answer, near, ends }) {
   return linear([from, to === from ? from + 1 : to], [0, 1]);
 }
 
+/** Return the step between the numbers of a linear line.
+ * @param {State} state
+ * @returns {number | "any"} */
+const stepOf = ({ ends: [low, high], answer }) =>
+  isWide(low, high) ? "any" : Math.max(roundStep([low, high], STEPS), Number.isInteger(answer) ? 1 : 0);
+
 /** Return the number at a share of the line before the check: one that is quickly read, and whole if the answer is.
  * @param {State} state
  * @param {number} share */
-function valueAt({ ends: [low, high], answer }, share) {
+function valueAt(state, share) {
+  const [low, high] = state.ends;
   if (isWide(low, high)) {
     const value = low * (high / low) ** share;
     return Number(value.toPrecision(value < 9.5 ? 1 : 2));
   }
-  const step = Math.max(roundStep([low, high], STEPS), Number.isInteger(answer) ? 1 : 0);
+  const step = Number(stepOf(state));
   return Number((Math.round((low + share * (high - low)) / step) * step).toPrecision(6));
 }
 

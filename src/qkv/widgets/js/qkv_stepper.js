@@ -398,7 +398,7 @@ function outcome(state, set, parts, name, framed) {
 
 /** @param {State} parts */
 function place({ step, row, column, tokens }) {
-  const [asker, other] = [tokens[row], tokens[column]].map((token) => `“${token}”`);
+  const [asker, other] = [tokens[row], tokens[column]].map((token) => t`“${token}”`);
   if (step === "scores") return t`The query of ${asker} on the key of ${other}:`;
   if (step === "weights") return t`${asker} reads ${other} with the weight:`;
   const entry = column + 1;

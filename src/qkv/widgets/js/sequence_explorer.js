@@ -130,8 +130,8 @@ const KINDS = {
     columns: (chosen) => (chosen.embedded ? features() : wordsOf(sentenceOf(chosen).tokens)),
     marks: all,
     caption: (state, size) => {
-      if (isCut(state)) return t`${size}, the first ${MOST_TOKENS} tokens`;
-      return state.embedded ? t`${size}, made-up features` : t`${size}, a column for each word`;
+      if (isCut(state)) return t`${size}, the first ${MOST_TOKENS} tokens.`;
+      return state.embedded ? t`${size}, made-up features.` : t`${size}, a column for each word.`;
     },
     drawn: drawText,
     settings: (state, set) => html`<div class="qkv-own-text">
@@ -148,7 +148,7 @@ const KINDS = {
     names: ({ tenths }) => spectrum(tenths).map((_, i) => `${i * 10}–${i * 10 + 25} ms`),
     columns: () => Array.from({ length: BANDS }, (_, j) => t`band ${j + 1}`),
     marks: onlyChosen,
-    caption: (_, size) => t`${size}, the loudness in ${BANDS} bands`,
+    caption: (_, size) => t`${size}, the loudness in ${BANDS} bands.`,
     drawn: drawSound,
     settings: ({ tenths }, set) =>
       slider({
@@ -167,7 +167,7 @@ const KINDS = {
     names: ({ molecule }) => atomsOf(molecule),
     columns: () => ATOMS,
     marks: all,
-    caption: (_, size) => t`${size}, a column for each kind of atom`,
+    caption: (_, size) => t`${size}, a column for each kind of atom.`,
     drawn: drawMolecule,
     settings: ({ molecule }, set, id) =>
       choices({
@@ -187,7 +187,7 @@ const KINDS = {
     columns: ({ patch }) =>
       Array.from({ length: patch * patch }, (_, i) => [t`red ${i + 1}`, t`green ${i + 1}`, t`blue ${i + 1}`]).flat(),
     marks: () => [],
-    caption: (_, size) => t`${size}, three numbers for each pixel`,
+    caption: (_, size) => t`${size}, three numbers for each pixel.`,
     picture: ({ patch }) => inTheirColours(patch),
     drawn: drawImage,
     settings: ({ patch }, set) =>
@@ -347,7 +347,7 @@ function caption(state, { rows, names, row, same }) {
   const name = html`<b>${names[row]}</b>`;
   const isNew = state.kind === "text" && state.embedded && !Object.hasOwn(EMBEDDING, names[row]);
   const sign = html`<i class="qkv-same-sign"></i>`;
-  return html`<p class="qkv-note qkv-x-says"><span>${KINDS[state.kind].caption(state, size)}.</span>
+  return html`<p class="qkv-note qkv-x-says"><span>${KINDS[state.kind].caption(state, size)}</span>
     ${same.length ? html`<span>${same.length > 1 ? t`${sign} ${same.length} other rows have the same numbers.` : t`${sign} Row ${same[0] + 1} has the same numbers.`}</span>` : nothing}
     ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
 }
