@@ -1,6 +1,9 @@
 """What the glossary's terms mean, in the script that a page shows them from."""
 
+import pytest
 from qkv_site.terms import terms
+
+from tools.translations import skin
 
 GLOSSARY = """<dl class="glossary"><dt id="term-entropy">entropy<a class="headerlink" href="#term-entropy">#</a></dt>
 <dd><p>How spread <em>out</em> it is, 1.5 &lt; 2: <span class="math"><span class="katex">
@@ -16,3 +19,13 @@ def test_a_term_has_the_first_sentence_of_its_entry_with_formulas_as_mathml():
         "term-entropy": ("entropy", "How spread <em>out</em> it is, 1.5 &lt; 2: <math><mi>p</mi></math>, in nats."),
         "term-key": ("鍵", "找到詞元的依據。"),
     }
+
+
+@pytest.mark.parametrize(("language", "name"), [("en", "softmax"), ("zh_TW", "歸一化指數函數（softmax）")])
+def test_on_a_chinese_site_a_term_has_its_chinese_name_first(language: str, name: str):
+    skin.speak(language)
+    try:
+        found = terms('<dl class="glossary"><dt id="term-softmax">softmax</dt><dd><p>One. Two.</p></dd></dl>')
+    finally:
+        skin.speak("en")
+    assert found == {"term-softmax": (name, "One.")}

@@ -41,7 +41,7 @@ CASES = {
     "Everywhere": Case('Everywhere(kind="graph", token=2)', "slider:query", "ArrowRight", "token", "3", "5", "6"),
     "HeadAtlas": Case("HeadAtlas()", "slider:token that looks", "ArrowLeft", "token", "2", "0", "1"),
     "HeadMicroscope": Case("HeadMicroscope()", "slider:position", "ArrowLeft", "position", "14", "3", "4"),
-    "HeadSplitter": Case("HeadSplitter()", "slider:heads", "ArrowRight", "n_heads", "4", "8", "3"),
+    "HeadSplitter": Case("HeadSplitter()", "radio:4", "Space", "n_heads", "4", "8", "off"),
     "MaskPainter": Case("MaskPainter()", "radio:window", "Space", "preset", "'window'", "'all'", "off"),
     "PatternLab": Case("PatternLab()", "slider:layers", "ArrowRight", "layers", "5", "2", "2"),
     "PositionExplorer": Case("PositionExplorer()", "slider:query", "ArrowRight", "query", "7", "20", "20"),

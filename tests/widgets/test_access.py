@@ -220,7 +220,7 @@ def quiet(open_page: OpenPage) -> Page:
 
 def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
     splitter = quiet.locator('[data-widget="HeadSplitter"]')
-    splitter.get_by_role("slider", name="heads, H").press("ArrowRight")
+    splitter.get_by_role("radio", name="4", exact=True).press("Space")
     frame(quiet)
     assert quiet.evaluate("document.getAnimations().length") == 0
 
@@ -228,7 +228,7 @@ def test_nothing_moves_for_who_asks_for_rest(quiet: Page):
 def test_entries_glide_when_the_number_of_heads_changes(open_page: OpenPage):
     page = open_page(width=800)
     draw(page, [("HeadSplitter", {})])
-    page.get_by_role("slider", name="heads, H").press("ArrowRight")
+    page.get_by_role("radio", name="4", exact=True).press("Space")
     frame(page)
     assert page.evaluate("document.getAnimations().length") > 0
 

@@ -211,7 +211,7 @@ def test_the_picture_shows_what_is_switched_off(open_page: OpenPage):
     widget.get_by_role("switch", name="residual").press("Space")
     assert (drawn(), gaps(widget)) == ((4, [*norms, *networks]), 4)
     widget.get_by_role("switch", name="feed-forward").press("Space")
-    assert (drawn(), gaps(widget)) == ((2, norms), 2)
+    assert (drawn(), gaps(widget)) == ((2, ["norm"] * 3), 2)
     widget.get_by_role("switch", name="norm").press("Space")
     assert drawn() == (2, [])
 

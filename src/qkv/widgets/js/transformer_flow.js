@@ -164,10 +164,11 @@ const answer = (kind, before, y) =>
         <span class="qkv-flow-answer-of qkv-flow-wrong" style="--y: ${y}">${className(kind)}</span>`;
 
 /** Where a part stands in the lane, as percentages across it; the last norm and the residual are on the stream.
- * @type {Record<Part, { x: number, isOnStream?: boolean }[]>} */
+ * A norm of a feed-forward network goes with it.
+ * @type {Record<Part, { x: number, isOnStream?: boolean, of?: Branch["part"] }[]>} */
 const SPOTS = {
   residual: [{ x: 48, isOnStream: true }],
-  norm: [...BRANCHES.map(({ norm }) => ({ x: norm })), { x: stageNamed("norm").x, isOnStream: true }],
+  norm: [...BRANCHES.map(({ norm, part }) => ({ x: norm, of: part })), { x: stageNamed("norm").x, isOnStream: true }],
   feed_forward: BRANCHES.filter(({ part }) => part === "feed_forward").map(({ middle }) => ({ x: middle })),
 };
 
@@ -177,10 +178,11 @@ const SPOTS = {
  * @param {SetState<State>} set
  * @param {string} id */
 const switches = (part, state, set, id) =>
-  SPOTS[part].map(({ x, isOnStream = false }, i) => {
+  SPOTS[part].map(({ x, isOnStream = false, of }, i) => {
+    const isIdle = of === "feed_forward" && !state.feed_forward;
     const name = isOnStream && part === "norm" ? "" : nameOfPart(part);
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
-    return html`<label class="qkv-flow-part ${isOnStream ? "qkv-flow-on-stream" : ""}" for="${id}-${part}" data-part=${part} data-on=${state[part]} style="left: ${x}%"
+    return html`<label class="qkv-flow-part ${isOnStream ? "qkv-flow-on-stream" : ""}" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
       @pointerdown=${(/** @type {Event} */ event) => event.stopPropagation()}>${i ? "" : input}<i></i><span>${name}</span></label>`;
   });
 
