@@ -496,7 +496,8 @@ def test_every_name_that_the_grader_gives_has_numbers():
 def test_the_placeholder_is_no_name():
     right = q4_5.temperature(q4_5.PERSONAL.numbers_of("your name"))
     found = verdict(QUESTIONS["4.5"], lambda: ("Your name", right))
-    assert found.status == "failed" and "a name of your own" in found.message
+    assert found.status == "failed"
+    assert "a name of your own" in found.message
     assert verdict(QUESTIONS["4.5"], lambda: ("your name", 0)).message == found.message.replace(
         "Your name", "your name"
     )
