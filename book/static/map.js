@@ -20,8 +20,8 @@ function lightTiles(letter) {
 /** @param {string[]} names
  * @param {HTMLElement[]} chapters */
 function light(names, chapters) {
-  for (const letter of letters) letter.classList.toggle("qkv-lit", names.includes(letter.dataset.letter ?? ""));
-  for (const tile of tiles) tile.classList.toggle("qkv-lit", chapters.includes(tile));
+  for (const letter of letters) letter.classList.toggle("qkv-lights-on", names.includes(letter.dataset.letter ?? ""));
+  for (const tile of tiles) tile.classList.toggle("qkv-lights-on", chapters.includes(tile));
   formula.parentElement?.classList.toggle("qkv-lights", names.length > 0);
 }
 

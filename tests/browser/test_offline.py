@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tools.course import LANGUAGES, TRANSLATED
-from tools.service_worker import worker
+from tools.service_worker import files_of, worker
 
 from .conftest import A_FEW, SITE, gate_has, pages
 from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE, SET
@@ -115,8 +115,7 @@ IS_KEPT = f"""async ([folder, count]) => {{
 
 
 def number_of_files(folder: str) -> int:
-    apart = (".inputs", "objects.inv")
-    return sum(path.is_file() and path.name not in apart for path in (SITE / folder).rglob("*"))
+    return sum(file.is_relative_to(SITE / folder) for file in files_of(SITE))
 
 
 @pytest.mark.skipif(not BUILT, reason="the site is in English alone")

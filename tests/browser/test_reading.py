@@ -250,7 +250,7 @@ def test_the_map_leads_through_the_chapters_and_ticks_what_was_read(visit: Visit
 
 def test_a_letter_of_the_formula_lights_its_chapters_and_a_chapter_lights_its_letters(visit: Visit):
     page = visit("book/map.html", viewport=PHONE)
-    lit = page.locator(".qkv-tiles .qkv-lit")
+    lit = page.locator(".qkv-tiles .qkv-lights-on")
     page.locator(".qkv-formula [data-letter=d_k]").hover(force=True)  # a box of KaTeX lies over it
     expect(lit).to_have_count(1)
     expect(lit).to_have_attribute("data-tile", "chapters/03_scaling")
@@ -258,7 +258,7 @@ def test_a_letter_of_the_formula_lights_its_chapters_and_a_chapter_lights_its_le
     expect(lit).to_have_count(0)
     page.locator("[data-tile='chapters/07_kv_cache'] a").focus()
     letters = "all => [...new Set(all.map(({ dataset }) => dataset.letter))]"
-    assert page.locator(".qkv-formula .qkv-lit").evaluate_all(letters) == ["K", "V"]
+    assert page.locator(".qkv-formula .qkv-lights-on").evaluate_all(letters) == ["K", "V"]
 
 
 def drawn_by_katex(text: str) -> set[str]:

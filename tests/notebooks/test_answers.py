@@ -1,4 +1,4 @@
-"""No chapter prints the answer to one of its questions: not with other names of variables either."""
+"""No chapter prints the answer to one of its questions: no expression and no two lines, not with other names either."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import copy
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 FEWEST = 3  # operators, calls and indices of an expression that is compared: shorter ones are formulas
+FEWEST_OF_TWO = 2  # the same for two lines
 SAME = ((r"\.transpose\(-2, -1\)", ".mT"), (r"\.transpose\(-1, -2\)", ".mT"))
 # What a mask does to scores is the subject of chapter 5. Its questions are about blind rows, and about faults.
 TAUGHT = {"answer-masked_attention", "answer-diagnose"}
+BLOCKS = (ast.Module, ast.FunctionDef, ast.For, ast.While, ast.If, ast.With)
+NO_LINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 STEPS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.BoolOp)
 
 
@@ -40,8 +44,8 @@ def expressions(source: str) -> dict[str, str]:
     return found
 
 
-def numbered(node: ast.expr) -> str:
-    """Return an expression as text, with each variable replaced by the number of its first place."""
+def numbered(node: ast.AST) -> str:
+    """Return a piece of code as text, with each variable replaced by the number of its first place."""
     node = copy.deepcopy(node)
     names: dict[str, str] = {}
     for part in ast.walk(node):
@@ -56,11 +60,30 @@ def test_a_renamed_expression_is_recognised():
     assert not expressions(ours).keys() & expressions("(a[None] == torch.arange(b)).float()").keys()
 
 
+def pairs_of_lines(source: str) -> dict[str, str]:
+    """Return each statement together with the next one, as `expressions` does; imports, classes and functions not."""
+    found = {}
+    for node in ast.walk(ast.parse(source)):
+        body = node.body if isinstance(node, BLOCKS) else []
+        for pair in pairwise(line for line in body if not isinstance(line, NO_LINES)):
+            both = ast.Module(list(pair), [])
+            if sum(isinstance(part, STEPS) for part in ast.walk(both)) >= FEWEST_OF_TWO:
+                found[numbered(both)] = ast.unparse(both)
+    return found
+
+
+def test_two_renamed_lines_are_recognised():
+    ours = "for i, j in edges:\n    mask[i, j] = mask[j, i] = True\nreturn mask"
+    theirs = "for a, b in bonds:\n    seen[a, b] = seen[b, a] = True\nreturn seen"
+    assert pairs_of_lines(ours).keys() & pairs_of_lines(theirs).keys()
+    assert not pairs_of_lines(ours).keys() & pairs_of_lines(theirs.replace("seen[b, a] = ", "")).keys()
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda path: path.stem)
 def test_no_answer_is_printed(chapter: Path):
     printed = {}
     for name, source in code_of(chapter):
-        printed |= dict.fromkeys(expressions(source), name)
+        printed |= dict.fromkeys((*expressions(source), *pairs_of_lines(source)), name)
     answers = [
         (name, source)
         for name, source in code_of(ROOT / "solutions" / chapter.name)
@@ -69,7 +92,7 @@ def test_no_answer_is_printed(chapter: Path):
     found = [
         (name, printed[form], text)
         for name, source in answers
-        for form, text in expressions(source).items()
+        for form, text in (expressions(source) | pairs_of_lines(source)).items()
         if form in printed
     ]
     assert not found

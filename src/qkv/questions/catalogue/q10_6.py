@@ -6,6 +6,8 @@ from qkv.questions.engine import Draw
 from qkv.questions.shared.personal import SOMEBODY, Numbers, Personal
 from qkv.words import t
 
+UNITS = (1e3, 2**10, 1e6, 2**20, 1e9, 2**30, 1 / 8)  # kB, KiB, MB, MiB, GB, GiB and bits
+
 
 def draw_numbers(draw: Draw) -> Numbers:
     """Draw the numbers of one reader."""
@@ -49,6 +51,7 @@ PERSONAL = Personal(
     windows_ignored=lambda numbers: bytes_of(numbers, (numbers["full"] + numbers["windowed"]) * numbers["tokens"]),
     full_layers_forgotten=lambda numbers: bytes_of(numbers, numbers["windowed"] * numbers["window"]),
     window_everywhere=lambda numbers: bytes_of(numbers, (numbers["full"] + numbers["windowed"]) * numbers["window"]),
+    in_another_unit=lambda numbers: tuple(bytes_read(numbers) / unit for unit in UNITS),
     one_head=lambda numbers: bytes_read(numbers) / numbers["kv_heads"],
     window_without_itself=lambda numbers: bytes_of(
         numbers, numbers["full"] * numbers["tokens"] + numbers["windowed"] * (numbers["window"] - 1)

@@ -69,10 +69,10 @@ def draw_blocks(draw: Draw) -> list[Case]:
         case("one head", H=1, d_head=8),
         case("one feature a head", H=7, d_head=1),
         case("float64", dtype=torch.float64, d_head=4),
-        case("a cache with five tokens", 3, cached=True, held_before=5, n=3),
-        case("an empty cache", 5, cached=True, n=5),
-        case("a cache, one token at a time", 4, 1, 1, cached=True, n=4),
-        case("a cache, several tokens at a time", 3, 2, 4, cached=True, n=3),
+        case("three new tokens, with a cache that holds five", 3, cached=True, held_before=5, n=3),
+        case("five new tokens, with an empty cache", 5, cached=True, n=5),
+        case("with a cache: four tokens, then one, then one", 4, 1, 1, cached=True, n=4),
+        case("with a cache: three tokens, then two, then four", 3, 2, 4, cached=True, n=3),
     ]
 
 
@@ -144,6 +144,29 @@ def not_appended(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return k, v
 
 
+def appended_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    append(cache, k, v)
+    return append(cache, k, v)
+
+
+def swapped_going_in(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return (k, v) if cache is None else append(cache, v, k)
+
+
+def swapped_coming_out(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    return (k, v) if cache is None else append(cache, k, v)[::-1]
+
+
+def newest_only(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Append the last of the new tokens alone."""
+    return (k, v) if cache is None else append(cache, k[..., -1:, :], v[..., -1:, :])
+
+
+def merged_heads(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Append keys and values before their split into heads."""
+    return (k, v) if cache is None else append(cache, merge_heads(k), merge_heads(v))
+
+
 def only_if_full(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Append as code with `if cache:` does: an empty cache is false."""
     return cache.append(k, v) if cache else (k, v)
@@ -155,6 +178,18 @@ def all_visible(n_q: int, n_k: int) -> Tensor:
 
 def first_meets_first(n_q: int, n_k: int) -> Tensor:
     return all_visible(n_q, n_k).tril()
+
+
+def unmasked_with_earlier_tokens(n_q: int, n_k: int) -> Tensor:
+    return causal_mask(n_q) if n_q == n_k else all_visible(n_q, n_k)
+
+
+def earlier_tokens_hidden(n_q: int, n_k: int) -> Tensor:
+    return causal_mask(n_q, n_k) & (torch.arange(n_k) >= n_k - n_q)
+
+
+def sees_the_next(n_q: int, n_k: int) -> Tensor:
+    return all_visible(n_q, n_k).tril(n_k - n_q + 1)
 
 
 def without_itself(n_q: int, n_k: int) -> Tensor:
@@ -189,9 +224,16 @@ QUESTION = Question(
         masked("first-query-meets-first-key", first_meets_first),
         masked("cannot-see-itself", without_itself),
         masked("future-seen-past-hidden", future_only),
+        masked("sees-one-ahead", sees_the_next),
+        masked("no-mask-behind-a-filled-cache", unmasked_with_earlier_tokens),
+        masked("earlier-tokens-hidden", earlier_tokens_hidden),
         stored("cache-not-used", not_appended),
         stored("new-tokens-see-themselves-only", new_tokens_only),
         stored("empty-cache-taken-for-none", only_if_full),
+        stored("appended-twice", appended_twice, alone=True),
+        stored("newest-token-only-appended", newest_only, alone=True),
+        stored("keys-and-values-swapped", swapped_going_in, swapped_coming_out),
+        stored("appended-before-the-split", merged_heads, alone=True),
         wrong_half("residual-forgotten", lambda x, norm, work: work(norm(x))),
         wrong_half("norm-after-the-sum", lambda x, norm, work: norm(x + work(x))),
         wrong_half("norm-forgotten", lambda x, norm, work: x + work(x)),

@@ -44,10 +44,10 @@ def draw_writers(draw: Draw) -> list[Case]:
         case("three layers", L=3),
         case("as long as the table of positions", more=0),
         case("float64", dtype=torch.float64, d_head=4),
-        case("new caches", 4, cached=True, n=4),
-        case("one layer with a cache", 4, 1, cached=True, n=4, L=1),
-        case("caches, one token at a time", 3, 1, 1, cached=True, n=3),
-        case("caches, several tokens at a time", 2, 3, cached=True, n=2, L=3),
+        case("four tokens, with empty caches", 4, cached=True, n=4),
+        case("one layer with a cache: four tokens, then one", 4, 1, cached=True, n=4, L=1),
+        case("with caches: three tokens, then one, then one", 3, 1, 1, cached=True, n=3),
+        case("three layers with caches: two tokens, then three", 2, 3, cached=True, n=2, L=3),
     ]
 
 
@@ -64,6 +64,18 @@ def positions_from_zero(ids: Tensor, w: Weights, start: int) -> Tensor:
 
 def positions_forgotten(ids: Tensor, w: Weights, start: int) -> Tensor:
     return w["embedding.tokens.weight"][ids]
+
+
+def one_too_early(ids: Tensor, w: Weights, start: int) -> Tensor:
+    return embed(ids, w, max(0, start - 1))
+
+
+def one_too_late(ids: Tensor, w: Weights, start: int) -> Tensor:
+    return positions_from_one(ids, w, start) if start else embed(ids, w, 0)
+
+
+def one_position_for_all(ids: Tensor, w: Weights, start: int) -> Tensor:
+    return w["embedding.tokens.weight"][ids] + w["embedding.positions.table"][start]
 
 
 def positions_from_one(ids: Tensor, w: Weights, start: int) -> Tensor:
@@ -127,6 +139,8 @@ QUESTION = Question(
         embedded("positions-from-zero", positions_from_zero),
         embedded("positions-forgotten", positions_forgotten),
         embedded("positions-from-one", positions_from_one),
+        embedded("positions-off-by-one-with-caches", one_too_early, one_too_late),
+        embedded("one-position-for-all", one_position_for_all),
         embedded("embedding-scaled", embedding_scaled),
         run_through("two-layers-taken-for-granted", lambda n: list(range(min(n, 2)))),
         run_through("last-layer-left-out", lambda n: list(range(max(1, n - 1)))),
@@ -135,6 +149,7 @@ QUESTION = Question(
         Misconception("blocks-side-by-side", knobs={"stream": lambda x, embedded: embedded}),
         by_knob("choose")("one-cache-for-all-layers", lambda caches, layer: caches[0]),
         by_knob("choose")("caches-not-handed-on", lambda caches, layer: None),
+        by_knob("choose")("cache-for-the-first-layer-only", lambda caches, layer: caches[0] if layer == 0 else None),
         by_knob("norm")("last-norm-forgotten", lambda x, w: x),
         by_knob("unembedding")("embedding-for-unembedding", "embedding.tokens.weight"),
         by_knob("after")("probabilities-returned", lambda logits: logits.softmax(-1), lambda z: z.log_softmax(-1)),

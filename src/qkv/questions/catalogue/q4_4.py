@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import torch
@@ -162,6 +163,8 @@ def expected(seen: Seen) -> str:
 
 
 LOWEST, HIGHEST = (0.1, 0.05, 0.01, 1e-3, 1e-6), (5.0, 10.0, 20.0, 50.0, 100.0, 1e3, 1e4, 1e6)
+# No case needs a temperature below 1e-6, so a search that begins there is right if it has no upper end.
+RANGES = [*product((0.0, *LOWEST), HIGHEST), *product(LOWEST[:-1], (math.inf,))]
 GRIDS = ((0.01, 10.0), (0.1, 10.0), (0.01, 100.0), (0.1, 100.0))
 WIDE = tuple((10.0**-a, 10.0**b) for a in (1, 2, 3, 4, 6, 9) for b in (1, 2, 3, 4, 5, 6, 8, 9))
 
@@ -183,7 +186,7 @@ QUESTION = Question(
         mistake("temperature-negated", changed(lambda t: -t)),
         mistake("weights-returned", lambda z, target: softmax(z, find_temperature(z, target))),
         mistake("temperature-forgotten", lambda z, target: 1.0),
-        mistake("range-too-narrow", *(within(low, high) for low in LOWEST for high in HIGHEST)),
+        mistake("range-too-narrow", *(within(*ends) for ends in RANGES)),
         mistake(
             "search-stops-early",
             *(bisection(1e-3, 1e3, steps) for steps in (10, 20)),
@@ -196,11 +199,15 @@ QUESTION = Question(
             *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (arithmetic_mean, geometric_mean)),
             *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (arithmetic_mean, geometric_mean)),
         ),
-        mistake("fixed-grid", *(on_grid(torch.linspace(*ends, n)) for ends in GRIDS for n in (100, 1000, 10000))),
+        mistake(
+            "fixed-grid",
+            *(on_grid(torch.linspace(*ends, n)) for ends in GRIDS for n in (100, 1000, 10000)),
+            *(on_grid(torch.logspace(-a, a, n)) for a in (2, 3, 4) for n in (100, 1000, 2000, 10000)),
+        ),
         mistake(
             "overflow",
-            *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6)),
-            *(geometric_bisection(high, overflowing_softmax) for high in (1e3, 1e4, 1e6)),
+            *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6, 1e9)),
+            *(geometric_bisection(high, overflowing_softmax) for high in (1e3, 1e4, 1e6, 1e9)),
         ),
     ),
 )

@@ -162,6 +162,10 @@ def large_number_added(scores: Tensor, mask: Tensor) -> Tensor:
     return (scores - 1e4 * ~mask).softmax(-1)
 
 
+def large_number_then_zero(scores: Tensor, mask: Tensor) -> Tensor:
+    return large_number_for_minus_infinity(scores, mask) * mask
+
+
 def mask_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     mask.logical_not_()
     return attention(q, k, v, ~mask)
@@ -203,6 +207,7 @@ QUESTION = Question(
         by_knob("weigh")(
             "large-number-for-minus-infinity",
             *(w for way in LARGE_NUMBERS for w in (way, zero_on_blind_rows(way))),
+            large_number_then_zero,
         ),
         mistake("scaled-by-d-v", scaled_by_d_v),
         mistake("scale-after-softmax", scale_after_softmax),

@@ -46,6 +46,16 @@ def counted_from_one(mask: Tensor) -> Tensor:
     return mask.cumsum(dim=-1).masked_fill(~mask, 0)
 
 
+def places_from_the_first(mask: Tensor) -> Tensor:
+    """Number the places from the first real token: padding before it is below 0, padding behind it counts on."""
+    return torch.arange(mask.shape[-1]) - mask.int().argmax(-1, keepdim=True)
+
+
+def moved_by_the_padding(mask: Tensor) -> Tensor:
+    """Move each row to the left by all of its padding, as if it always stood on the left."""
+    return (torch.arange(mask.shape[-1]) - (~mask).sum(-1, keepdim=True)).clamp(min=0)
+
+
 QUESTION = Question(
     points=2,
     inputs=("mask",),
@@ -65,7 +75,16 @@ QUESTION = Question(
             "padding-not-reset",
             lambda mask: mask.cumsum(-1) - 1,
             lambda mask: (mask.cumsum(-1) - 1).clamp(min=0),
+            places_from_the_first,
+            lambda mask: places_from_the_first(mask).clamp(min=0),
         ),
+        mistake(
+            "padding-taken-for-left",
+            moved_by_the_padding,
+            lambda mask: moved_by_the_padding(mask).masked_fill(~mask, 0),
+        ),
+        mistake("padding-numbered", lambda mask: (~mask).cumsum(-1)),
+        mistake("tokens-reset", lambda mask: (mask.cumsum(-1) - 1).masked_fill(mask, 0)),
         mistake("counted-from-the-end", lambda mask: (mask.flip(-1).cumsum(-1).flip(-1) - 1).masked_fill(~mask, 0)),
         mistake("counted-down-the-batch", lambda mask: (mask.cumsum(0) - 1).masked_fill(~mask, 0)),
         mistake("count-runs-on", lambda mask: (mask.flatten().cumsum(0).view(mask.shape) - 1).masked_fill(~mask, 0)),

@@ -155,6 +155,25 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
     return attention(x @ w_q, held @ w_k, held @ w_v)[0].squeeze(1)
 
 
+def query_without_a_head(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+    """Attend with a query of three axes to keys of four: each text's query meets the keys of all texts."""
+    x = x_t.unsqueeze(1)
+    return attention(x_t @ w_q, *cache.append(x @ w_k, x @ w_v))[0]
+
+
+def first_text_for_all(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+    """Take the keys and values of the first text, `[0]`, where the axis of the head should go."""
+    x = x_t.unsqueeze(1)
+    keys, values = cache.append(x @ w_k, x @ w_v)
+    return attention(x_t @ w_q, keys[0], values[0])[0]
+
+
+def texts_as_heads(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
+    x = x_t.unsqueeze(0)
+    keys, values = cache.append(x @ w_k, x @ w_v)
+    return (softmax_over_keys(x @ w_q @ keys.mT / math.sqrt(w_q.shape[-1])) @ values)[0]
+
+
 def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
     """Compute each head of each layer with the answer, one token after another. Each head has a cache of its own."""
 
@@ -204,6 +223,9 @@ QUESTION = Question(
         ),
         *(replace(idea, alone=True) for idea in (*ROLES, *WRONG_PRODUCTS)),
         assigned("head-axis-forgotten", lambda x, *projections: right_roles(x[:, 0], *projections), alone=True),
+        mistake("query-without-a-head", query_without_a_head),
+        mistake("first-text-for-all", first_text_for_all),
+        mistake("texts-as-heads", texts_as_heads),
         mistake("inputs-cached", inputs_cached),
         scaling("no-scale", lambda x, q, keys, values: 1.0),
         scaling("scaled-by-d-k", lambda x, q, keys, values: q.shape[-1]),

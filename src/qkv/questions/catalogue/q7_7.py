@@ -94,12 +94,12 @@ def draw_prompts(draw: Draw) -> list[Case]:
 
     return [
         case("plain", 12, 4, batch=3),
-        case("plain", 6, 3, held=draw.whole(4, 5)),
-        case("a shorter last chunk", 11, 4, held=2),
+        case("a cache that holds tokens", 6, 3, held=draw.whole(4, 5)),
+        case("a shorter last chunk, with a cache that holds tokens", 11, 4, held=2),
         case("float64", 7, 3, held=1, batch=1, dtype=torch.float64),
-        case("chunks of one token", 5, 1, held=2),
+        case("chunks of one token, with a cache that holds tokens", 5, 1, held=2),
         case("one chunk, and an empty cache", 5, 5),
-        case("a chunk larger than the prompt", 3, 8, held=4),
+        case("one chunk larger than the prompt, with a cache that holds tokens", 3, 8, held=4),
         case("a long prompt", 96, 4, batch=1, max_elements=4000, gradients=False),
     ]
 

@@ -98,6 +98,11 @@ def own_number(number: float, correction: int) -> Callable[..., Tensor]:
     )
 
 
+def own_number_under_the_root(number: float) -> Callable[..., Tensor]:
+    """Return a layer norm that adds a number of its own, whatever eps is, to a variance that divides by d − 1."""
+    return lambda x, gain, bias, eps=1e-5: (x - mean(x)) / (x.var(-1, keepdim=True) + number).sqrt() * gain + bias
+
+
 def no_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return layer_norm(x, gain, bias, eps=0.0)
 
@@ -110,6 +115,7 @@ def mean_not_subtracted(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5
     return x / deviation(x, x - mean(x), eps) * gain + bias
 
 
+OWN_NUMBERS = (1e-6, 1e-5, 1e-8)
 divided = by_knob("divisor")
 affine_by = by_knob("affine")
 
@@ -164,10 +170,9 @@ QUESTION = Question(
         mistake("axis-counted-from-the-front", over_axes(1)),
         mistake("eps-ignored", eps_ignored),
         mistake("fixed-eps", fixed_eps),
-        mistake(
-            "fixed-eps-outside-the-root",
-            *(own_number(number, correction) for correction in (1, 0) for number in (1e-6, 1e-5, 1e-8)),
-        ),
+        mistake("fixed-eps-outside-the-root", *(own_number(number, 0) for number in OWN_NUMBERS)),
+        mistake("sample-deviation-and-own-number", *(own_number(number, 1) for number in (*OWN_NUMBERS, 0.0))),
+        mistake("sample-variance-and-own-number", *map(own_number_under_the_root, OWN_NUMBERS)),
         mistake("no-eps", no_eps),
         mistake("another-default", *map(another_default, (1e-6, 1e-8, 1e-12, 1e-3))),
         affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),

@@ -52,6 +52,12 @@ def with_two(of_two: float, numbers: Numbers) -> float:
     return even * math.log(numbers["words"]) + two * of_two
 
 
+def mean_probability(numbers: Numbers) -> float:
+    """Return the mean probability of the likeliest word."""
+    even, two = shares(numbers)
+    return numbers["certain"] / 100 + even / numbers["words"] + two * numbers["likelier"] / 100
+
+
 PERSONAL = Personal(
     "8.6",
     draw_numbers,
@@ -60,6 +66,16 @@ PERSONAL = Personal(
     likelier_word_only=lambda numbers: with_two(-math.log(numbers["likelier"] / 100), numbers),
     two_words_taken_for_even=lambda numbers: with_two(math.log(2), numbers),
     two_words_forgotten=lambda numbers: with_two(0.0, numbers),
+    certain_places_counted=lambda numbers: (
+        loss(numbers) + numbers["certain"] / 100 * of_two(numbers),
+        loss(numbers) + numbers["certain"] / 100,
+    ),
+    other_word_forgotten=lambda numbers: with_two(
+        -numbers["likelier"] / 100 * math.log(numbers["likelier"] / 100), numbers
+    ),
+    logarithm_of_the_mean=lambda numbers: -math.log(mean_probability(numbers)),
+    minus_forgotten=lambda numbers: -loss(numbers),
+    in_per_cent=lambda numbers: 100 * loss(numbers),
     certain_places_left_out=lambda numbers: loss(numbers) / (1 - numbers["certain"] / 100),
     places_not_weighed=lambda numbers: (math.log(numbers["words"]) + of_two(numbers)) / 3,
     another_logarithm=lambda numbers: loss(numbers) / math.log(2),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -75,14 +76,22 @@ def _sign(name: str, wrong: list[Pair]) -> str:
 
 
 def _rounded(name: str, wrong: list[Pair]) -> str:
-    """Recognise values that are rounded to whole numbers."""
-    if not _fits_all(wrong, lambda x: x.round() if x.is_floating_point() else None):
-        return ""
-    return t(
-        "Your {name} {are} what was expected, rounded to whole numbers. Which step does that?",
-        name=name,
-        are=are(name),
-    )
+    """Recognise values that are rounded to whole numbers, or to a few decimals."""
+    values = {"name": name, "are": are(name)}
+    if _fits_all(wrong, lambda x: x.round() if x.is_floating_point() else None):
+        return t("Your {name} {are} what was expected, rounded to whole numbers. Which step does that?", **values)
+    for decimals in (2, 3, 4):
+        if _fits_all(wrong, partial(_to_decimals, decimals=decimals)):
+            return t(
+                "Your {name} {are} what was expected, rounded to {n} decimals. Which step does that?",
+                **values,
+                n=decimals,
+            )
+    return ""
+
+
+def _to_decimals(x: Tensor, decimals: int) -> Tensor | None:
+    return x.round(decimals=decimals) if x.is_floating_point() else None
 
 
 def _half_precision(name: str, wrong: list[Pair]) -> str:
@@ -103,9 +112,9 @@ def _half_precision(name: str, wrong: list[Pair]) -> str:
 
 def _has_digits_of(dtype: torch.dtype, pair: Pair) -> bool:
     """Return whether a result has only the digits of this dtype."""
-    if not (pair.want.is_floating_point() and pair.seen.is_floating_point() and pair.seen.isfinite().all()):
+    if not (pair.want.is_floating_point() and pair.seen.is_floating_point()):
         return False
-    seen = pair.seen.double()
+    seen = pair.seen.double()[pair.seen.isfinite()]  # others may have overflowed
     return torch.equal(seen.to(dtype).double(), seen)
 
 

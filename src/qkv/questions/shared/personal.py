@@ -11,14 +11,18 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from torch import Tensor
+
 from qkv.questions.engine import Case, Draw, Misconception, Question, call, mistake
 from qkv.words import sentences, t
 
 Numbers = Mapping[str, float]
-Formula = Callable[[Numbers], float]
+Formula = Callable[[Numbers], float | tuple[float, ...]]  # of a wrong idea: one result, or one for each way
 RIGHT = "right"
 NEAR = 1e-9  # relative: a formula gives it, and a result that was rounded by hand does not
+DIGITS = range(7)  # a result that is rounded to so many is recognised
 MAX_NAME = 70  # as many as the grader leaves of a learner's name, such as that of a group
+PLACEHOLDER = "your name"  # what the questions showed for a name; its numbers would be the same for everybody
 SOMEBODY = "a reader"  # whose numbers the reference and the twins take
 
 
@@ -32,6 +36,12 @@ def key_of(name: str) -> str:
 def same_name(a: str, b: str) -> bool:
     """Check whether two names draw the same numbers."""
     return key_of(a) == key_of(b)
+
+
+def results_of(formula: Formula, numbers: Numbers) -> tuple[float, ...]:
+    """Return the results of a formula for these numbers."""
+    found = formula(numbers)
+    return found if isinstance(found, tuple) else (found,)
 
 
 class Personal:
@@ -67,18 +77,29 @@ class Personal:
         if not 1 <= len(who.strip()) <= MAX_NAME:
             text = t("Your name is empty, or has more than {n} characters. Your numbers come from it.", n=MAX_NAME)
             raise ValueError(text)
+        if same_name(who, PLACEHOLDER):
+            text = t("Put a name of your own in the place of “{who}”: your numbers come from it.", who=who.strip())
+            raise ValueError(text)
+        if isinstance(value, Tensor):
+            text = t("Your result is a tensor, which may have too few digits. Use Python's own numbers, and `math`.")
+            raise ValueError(sentences(self.told(who), text))
         numbers = self.numbers_of(who)
         if type(value) in (int, float):
             for name, formula in self.formulas.items():
-                wanted = formula(numbers)
-                if abs(value - wanted) <= NEAR * abs(wanted):
+                if any(abs(value - wanted) <= NEAR * abs(wanted) for wanted in results_of(formula, numbers)):
                     return name
-        wrong = t("Your result is not right for them. Return it without rounding.")
+            (right,) = results_of(self.formulas[RIGHT], numbers)
+            if value in {round(right, digits) for digits in DIGITS}:
+                text = t(
+                    "Your result is the right one, rounded. Return the expression, and leave the rounding to Python."
+                )
+                raise ValueError(sentences(self.told(who), text))
+        wrong = t("Your result is not right for them, or a number was rounded on the way.")
         raise ValueError(sentences(self.told(who), wrong))
 
     def told(self, who: str) -> str:
-        """Return the numbers of a reader in a sentence; empty if they have no name."""
-        if not 1 <= len(who.strip()) <= MAX_NAME:
+        """Return the numbers of a reader in a sentence; empty if they have no name of their own."""
+        if not 1 <= len(who.strip()) <= MAX_NAME or same_name(who, PLACEHOLDER):
             return ""
         return t("The numbers for “{who}”: {numbers}.", who=who.strip(), numbers=self.said(self.numbers_of(who)))
 
@@ -99,5 +120,8 @@ class Personal:
     def mistakes(self) -> tuple[Misconception, ...]:
         """Return a misconception for each wrong formula."""
         numbers = self.numbers_of(SOMEBODY)
-        results = {name: formula(numbers) for name, formula in self.formulas.items() if name != RIGHT}
-        return tuple(mistake(name, lambda result=result: (SOMEBODY, result)) for name, result in results.items())
+        return tuple(
+            mistake(name, *(lambda result=result: (SOMEBODY, result) for result in results_of(formula, numbers)))
+            for name, formula in self.formulas.items()
+            if name != RIGHT
+        )
