@@ -70,7 +70,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if (
         exception is not None
         or not is_english()
-        or not any(page.startswith("exercises/") for page in app.env.found_docs)
+        or not any(page == SCRATCH or page.startswith(("exercises/", "chapters/")) for page in app.env.found_docs)
     ):
         return
     if not pack.PYODIDE.exists():

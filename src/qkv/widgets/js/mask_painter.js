@@ -237,7 +237,7 @@ const cells = (
 function name(token) {
   const [word, gloss] = token.split(" ");
   if (!gloss || !/\p{L}/u.test(word)) return word;
-  return html`<span>${gloss.slice(0, 3)}<span class="qkv-mask-ending">${gloss.slice(3)}</span></span><small>${word}</small>`;
+  return html`<span>${gloss.slice(0, 3)}<span class="qkv-gloss-end">${gloss.slice(3)}</span></span><small>${word}</small>`;
 }
 
 /** @param {Row} row
