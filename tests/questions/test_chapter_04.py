@@ -491,3 +491,39 @@ def test_a_name_draws_the_same_numbers_however_its_accents_are_stored():
 
 def test_every_name_that_the_grader_gives_has_numbers():
     assert MAX_NAME >= MOST_OF_A_NAME
+
+
+def test_the_placeholder_is_no_name():
+    right = q4_5.temperature(q4_5.PERSONAL.numbers_of("your name"))
+    found = verdict(QUESTIONS["4.5"], lambda: ("Your name", right))
+    assert found.status == "failed"
+    assert "a name of your own" in found.message
+    assert verdict(QUESTIONS["4.5"], lambda: ("your name", 0)).message == found.message.replace(
+        "Your name", "your name"
+    )
+
+
+@pytest.mark.parametrize("digits", [2, 4])
+def test_a_rounded_prediction_is_called_rounded(digits: int):
+    right = q4_5.temperature(q4_5.PERSONAL.numbers_of("Ada"))
+    assert "the right one, rounded" in verdict(QUESTIONS["4.5"], lambda: ("Ada", round(right, digits))).message
+    assert "the right one" not in verdict(QUESTIONS["4.5"], lambda: ("Ada", right + 0.3)).message
+
+
+@pytest.mark.parametrize(
+    ("change", "slug"),
+    [
+        (lambda z: z.half(), "half-precision"),
+        (lambda p: (100 * p).round() / 100, "rounded"),
+        (lambda p: p.round(decimals=4), "rounded"),
+    ],
+)
+def test_lost_digits_are_named(change, slug: str):
+    def answer(z, temperature=1.0, dim=-1):
+        if temperature <= 0:
+            raise ValueError
+        if slug == "half-precision":
+            return (change(z) / temperature).softmax(dim)
+        return change((z / temperature).softmax(dim))
+
+    assert verdict(QUESTIONS["4.1"], answer, seed=1).misconception == slug
