@@ -43,8 +43,9 @@ class NotJudged(Card):
     """The card of an answer that uses a part of Python or PyTorch that the page does not have."""
 
     @property
-    def headline(self) -> str:
-        return t("not judged here")
+    def headline_parts(self) -> list[str]:
+        """The status alone: there are no points without a verdict."""
+        return [t("not judged here")]
 
 
 class Session:

@@ -373,7 +373,8 @@ test_what_is_said_of_a_wrong_answer = expected_verdicts(
         "id in place of an error": ("1.1", lambda i, n: torch.eye(n)[i % n], "failed", "id-not-checked", ["complaint"]),
         "of one head": ("5.1", lambda x, h: x[:, None], "failed", None, ["shape"]),
         "minus infinity in float16": (
-            "5.4", lambda q, k, v, mask: masked_by_bias(q.half(), k.half(), v.half(), mask), "failed", None, [],
+            "5.4", lambda q, k, v, mask: masked_by_bias(q.half(), k.half(), v.half(), mask),
+            "failed", "half-precision", ["float16"],
         ),
     }
 )  # fmt: skip
