@@ -153,7 +153,15 @@ const pageScript = async (name) => [
 ];
 
 // The widgets that one chapter shows, and its deeper pages. Their script is loaded by these pages alone.
-const RARE = ["everywhere", "head_atlas", "head_microscope", "pattern_lab", "real_model"];
+const RARE = [
+  "cache_stepper",
+  "everywhere",
+  "head_atlas",
+  "head_microscope",
+  "pattern_lab",
+  "qkv_stepper",
+  "real_model",
+];
 const importsOf = (names) => names.map((name) => `import ${name} from "${moduleOf(name)}";`).join("\n");
 
 /** A plugin that takes modules from another script, which has put them into `qkvModules`. */

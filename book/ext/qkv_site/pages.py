@@ -38,10 +38,12 @@ NEEDS = {
     "qkv-site.js": widgets.VIEW,
 }
 RARE = {
+    "CacheStepper",
     "Everywhere",
     "HeadAtlas",
     "HeadMicroscope",
     "PatternLab",
+    "QKVStepper",
     "RealModel",
 }  # whose script only their own pages load (tools/bundle.mjs)
 # Files that readers need on their second page, and not on the first, which fetches them when it is ready.
