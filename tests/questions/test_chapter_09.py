@@ -175,7 +175,7 @@ test_one_mistake_in_9_5_is_called_one = expected_verdicts(
             lambda words, positions, free: (
                 200 * positions[1:].T, positions[:-1].T, free.T @ words, 200 * words.T, free.T
             ),
-            "failed", "written-turned", ["Your W_V reads"],
+            "failed", "nothing-written", ["which ones to write"],
         ),
     }
 )  # fmt: skip

@@ -108,6 +108,12 @@ def to_the_previous_token(positions: Tensor) -> Matrices:
     return positions[1:].mT, positions[:-1].mT
 
 
+TO_THE_NEXT_TOKEN = (
+    lambda positions: to_the_previous_token(positions)[::-1],
+    lambda positions: (positions.mT, positions.roll(-1, 0).mT),
+)
+
+
 def heads_variant(
     first: Callable[[Tensor], Matrices] = to_the_previous_token,
     written: Parts = lambda words, positions, free: words.mT @ free,
@@ -154,16 +160,15 @@ QUESTION = Question(
         with_and_without_the_first_token("query-and-key-swapped", {"query": notes_of, "key": words_of}),
         with_and_without_the_first_token(
             "looks-at-the-next-token",
-            {"first": lambda positions: to_the_previous_token(positions)[::-1]},
-            {"first": lambda positions: (positions.mT, positions.roll(-1, 0).mT)},
+            *({"first": first, "sharp": sharp} for first in TO_THE_NEXT_TOKEN for sharp in (SHARP, 100 * SHARP)),
         ),
-        by_knob("written")(
+        with_and_without_the_first_token(
             "nothing-written",
-            lambda words, positions, free: torch.zeros(len(words.mT), len(words.mT)),
-            lambda words, positions, free: torch.eye(len(words.mT)),
-            lambda words, positions, free: words.mT @ words,
+            {"written": lambda words, positions, free: torch.zeros(len(words.mT), len(words.mT))},
+            {"written": lambda words, positions, free: torch.eye(len(words.mT))},
+            {"written": lambda words, positions, free: words.mT @ words},
+            {"written": lambda words, positions, free: free.mT @ words},
         ),
-        by_knob("written")("written-turned", lambda words, positions, free: free.mT @ words),
         by_knob("sharp")("too-weak", 0.3),
     ),
 )

@@ -18,7 +18,7 @@ from qkv.softmax import masked_softmax
 from qkv.words import sentences, t
 
 ENOUGH = 0.9  # the weight that a head has to give to the token that it looks at
-SOME = 0.2  # a weight that shows in a wrong answer, for telling wrong ideas apart
+SOME = 0.19  # a weight that shows in a wrong answer, for telling wrong ideas apart; not 1/n, which rounding moves
 TIED = 0.02  # weights that differ by less are said to be as much
 SHARP = 12.0  # a difference of scores that makes a weight of 0.9 among all tokens of a text
 MAX_FEATURES = 1000  # of queries and keys
