@@ -355,7 +355,8 @@ def test_the_arrow_of_the_handle_stands_between_its_word_and_the_cells(page: Pag
     word, arrow, end, cell = page.locator(".qkv-kv-row:has(:checked)").evaluate("""row => {
       const label = row.querySelector("label");
       const { left, width } = getComputedStyle(label, "::before");
-      const [word, pill, cell] = ["label span", "label", "i"].map((part) => row.querySelector(part).getBoundingClientRect());
+      const boxOf = (part) => row.querySelector(part).getBoundingClientRect();
+      const [word, pill, cell] = ["label span", "label", "i"].map(boxOf);
       const arrow = pill.left + parseFloat(left);
       return [word.right, arrow, arrow + parseFloat(width), cell.left];
     }""")
