@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import re
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from qkv.questions import questions_of
+from qkv.questions import find, questions_of
 from tests.questions.answers import expected_verdicts, right_answers
 from tests.questions.test_twins import verdict
 
@@ -392,3 +394,40 @@ def test_two_tokens_with_the_same_weight_are_not_a_question_of_sharpness() -> No
     assert seen.status == "failed"
     assert "as much to token" in seen.message
     assert "sharper" not in seen.message
+
+
+# ── 6.7: what is said of a wrong answer ───────────────────────────────────────────────────────────
+
+
+def test_the_text_of_a_wrong_token_is_shown() -> None:
+    """The ids and the nouns of the message name the right token again."""
+
+    def nouns_alone(words, is_noun, positions):
+        return 100 * words.sum(0)[:, None], (words * is_noun[:, None]).sum(0)[:, None]
+
+    message = verdict(QUESTIONS["6.7"], nouns_alone).message
+    i, target = map(int, re.search(r"token (\d+) should look at token (\d+)", message).groups())
+    ids, nouns = map(json.loads, re.search(r"ids = (\[.*?\])\. Of these words, (\[.*?\]) are nouns", message).groups())
+    assert target == max(j for j in range(i) if ids[j] in nouns)
+
+
+test_a_product_of_whole_numbers_and_fractions_asks_for_float = expected_verdicts(
+    {
+        "bool @ float": (
+            "6.7", lambda words, is_noun, positions: (is_noun @ words, words.T), "error", "whole-numbers-in-a-product",
+            ["bool != float", "`.float()`"],
+        ),
+        "long @ float": (
+            "6.7", lambda words, is_noun, positions: (torch.arange(len(positions)) @ positions, words.T), "error",
+            "whole-numbers-in-a-product", ["`.float()`"],
+        ),
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("question", ["6.6", "6.7", "9.5"])
+def test_an_exception_does_not_describe_matrices_of_free_sizes(question: str) -> None:
+    def raises(words, *others):
+        return words @ words
+
+    assert "Expected" not in verdict(find(question), raises).message

@@ -92,6 +92,15 @@ CAUSES = (
         ),
     ),
     (
+        "RuntimeError",
+        r"(?i)(same dtype|expected scalar type).*\b(bool|int|long|byte)\b",
+        "whole-numbers-in-a-product",
+        mark(
+            "One of the two holds whole numbers, or True and False, and the other fractions. "
+            "Which of yours needs a `.float()` before that step?"
+        ),
+    ),
+    (
         "TypeError",
         r'softmax\(\) (missing .*"dim"|received an invalid combination of arguments - got \(Tensor\))',
         "softmax-without-an-axis",
