@@ -264,8 +264,7 @@ def test_a_letter_of_the_formula_lights_its_chapters_and_a_chapter_lights_its_le
     assert page.locator(".qkv-formula .qkv-lights-on").evaluate_all(letters) == ["K", "V"]
 
 
-# The places of the glyphs of a formula, without the boxes around them: where each letter's box begins and ends, and where
-# the sign before it and the sign after it are.
+# How far each box of K is from the nearest sign beside it, in pixels.
 GAPS = """formula => [...formula.querySelectorAll("[data-letter=K]")].map((letter) => {
   const boxes = [...formula.querySelectorAll(".mathnormal, .mrel, .mop")].filter((sign) => !letter.contains(sign));
   const { left, right, top, bottom } = letter.getBoundingClientRect();

@@ -157,8 +157,8 @@ def lines_of_text() -> str:
     return "".join(box(24, 12 + 9 * i, width, 4, INK, 0.5) for i, width in enumerate((48, 40, 48, 28)))
 
 
-# The formula of the course, with what makes its matrices. On the map, each marked part lights the chapters about it. The
-# outer braces keep the space around a part out of its mark.
+# The formula of the course, with what makes its matrices. On the map, each marked part lights the chapters about it.
+# The outer braces keep the space around a part out of its mark.
 FORMULA = r"""\begin{gathered}
 {\htmlData{letter=softmax}{\operatorname{softmax}}}\!\left(
 \frac{{\htmlData{letter=Q}{Q}}\;{\htmlData{letter=K}{K^\top}}}{{\htmlData{letter=d_k}{\sqrt{d_k}}}}
