@@ -256,9 +256,39 @@ def test_a_letter_of_the_formula_lights_its_chapters_and_a_chapter_lights_its_le
     expect(lit).to_have_attribute("data-tile", "chapters/03_scaling")
     page.locator("h1").hover()
     expect(lit).to_have_count(0)
+    page.locator(".qkv-formula [data-letter=K]").first.hover(force=True)
+    numbers = "all => all.map(({ dataset }) => Number(dataset.tile.match(/[0-9]+/)[0]))"
+    assert lit.evaluate_all(numbers) == [2, 3, 7, 10]
     page.locator("[data-tile='chapters/07_kv_cache'] a").focus()
     letters = "all => [...new Set(all.map(({ dataset }) => dataset.letter))]"
     assert page.locator(".qkv-formula .qkv-lights-on").evaluate_all(letters) == ["K", "V"]
+
+
+# How far each box of K is from the nearest sign beside it, in pixels.
+GAPS = """formula => [...formula.querySelectorAll("[data-letter=K]")].map((letter) => {
+  const boxes = [...formula.querySelectorAll(".mathnormal, .mrel, .mop")].filter((sign) => !letter.contains(sign));
+  const { left, right, top, bottom } = letter.getBoundingClientRect();
+  const level = boxes.map((sign) => sign.getBoundingClientRect()).filter((box) => box.bottom > top && box.top < bottom);
+  const before = level.filter((box) => box.left < left).map((box) => box.right);
+  const after = level.filter((box) => box.right > right).map((box) => box.left);
+  return Math.min(left - Math.max(...before), Math.min(...after) - right);
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_box_of_a_letter_covers_no_other_sign(visit: Visit, width: int):
+    page = visit("book/map.html", viewport={"width": width, "height": 700})
+    gaps = page.locator(".qkv-formula").evaluate(GAPS)
+    assert len(gaps) == 2
+    assert min(gaps) > 1, "the outline is 1 px wide"
+
+
+def test_most_pictures_are_in_sight_on_a_phone_when_a_letter_is_pressed(visit: Visit):
+    page = visit("book/map.html", viewport={"width": 390, "height": 700})
+    page.locator(".qkv-formula").evaluate("formula => scrollTo(0, formula.offsetTop)")
+    pictures = ".qkv-tiles li > a > svg:first-child"
+    seen = "all => all.filter((one) => one.getBoundingClientRect().bottom <= innerHeight).length"
+    assert page.locator(pictures).evaluate_all(seen) >= 9
 
 
 def drawn_by_katex(text: str) -> set[str]:

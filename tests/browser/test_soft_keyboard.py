@@ -12,6 +12,13 @@ pytestmark = pytest.mark.browser
 LEFT = {"width": 390, "height": 400}
 CHAPTERS = ("03_scaling", "05_multi_head", "07_kv_cache")
 
+# The room at each side of a button's word, in pixels.
+BESIDE_THE_WORD = """button => {
+  const word = document.createRange();
+  word.selectNodeContents(button);
+  return (button.clientWidth - word.getBoundingClientRect().width) / 2;
+}"""
+
 
 def solutions(name: str) -> dict[str, str]:
     """The official solution of each question of a chapter, by its number."""
@@ -40,6 +47,7 @@ def solve(page: Page, question: str, solution: str) -> None:
     row = page.get_by_role("toolbar", name="Signs of code")
     check = row.get_by_role("button", name="Check")
     expect(check).to_be_in_viewport(ratio=1)
+    assert check.evaluate(BESIDE_THE_WORD) >= 8
     caret, keys = editor.locator(".cm-line").last.bounding_box(), row.bounding_box()
     assert caret is not None
     assert keys is not None

@@ -302,6 +302,9 @@ SAID = {
     "a test that is turned round": (
         "3.5", lambda attend: not compares_with(attend, 5, 7, 6), "failed", "right-and-wrong-swapped", ["stand for"],
     ),
+    "a test that is turned round, and finds little": (
+        "3.5", lambda attend: not compares_with(attend, 5, 7, 4), "failed", "right-and-wrong-swapped", ["way round"],
+    ),
     "a test that is turned round, to the last bit": (
         "3.5", lambda attend: not compares_with(attend, 5, 7, 6, 0.0),
         "failed", "right-and-wrong-swapped", ["stand for"],

@@ -404,7 +404,14 @@ SAID = {
     "seeded anew": ("4.3", token_seeded_anew, "failed", "generator-reseeded", ["seeds the generator"]),
     "another generator": ("4.3", token_of_another_generator, "failed", "generator-not-used", ["nothing from"]),
     "float id": ("4.3", lambda z, t, g: float(token_by_gumbel(z, t, g)), "failed", None, ["whole number"]),
-    "2 % colder": ("4.4", lambda z, target: 0.98 * temperature_by_newton(z, target), "failed", None, []),
+    "2 % colder": (
+        "4.4", lambda z, target: 0.98 * temperature_by_newton(z, target), "failed", None,
+        ["the largest weight is", "to four decimals"],
+    ),
+    "of the widest gap": (
+        "4.4", lambda z, target: float(z.max() - z.min()) / math.log(target / (1 - target)),
+        "failed", "only-the-widest-gap", ["Right for two scores"],
+    ),
     "from 0.001 to 1,000": ("4.4", temperature_between(1e-3, 1e3), "failed", "range-too-narrow", ["multiplied"]),
     "from 0.01 to 100": ("4.4", temperature_between(0.01, 100.0), "failed", "range-too-narrow", ["multiplied"]),
     "from 1e-6 to 1e6": ("4.4", temperature_between(1e-6, 1e6), "failed", "range-too-narrow", ["multiplied"]),
@@ -491,6 +498,11 @@ def test_a_name_draws_the_same_numbers_however_its_accents_are_stored():
 
 def test_every_name_that_the_grader_gives_has_numbers():
     assert MAX_NAME >= MOST_OF_A_NAME
+
+
+def test_of_a_whole_number_nothing_is_said_about_rounding():
+    assert "rounded" not in verdict(find("10.6"), lambda: ("Ada", 1)).message
+    assert "rounded" in verdict(find("8.6"), lambda: ("Ada", 1.0)).message
 
 
 def test_the_placeholder_is_no_name():

@@ -371,6 +371,13 @@ SAID = {
         "failed", "gradient-cut", ["reaches w_k"],
     ),
     "a stub": ("7.3", stub, "not attempted", None, ["NotImplementedError"]),
+    "keys alone": (
+        "7.3", lambda *a, **b: bytes_by_counting(*a, **b) // 2, "failed", "factor-two-forgotten", ["half as large"]
+    ),
+    "numbers of keys": (
+        "7.3", lambda a, b, c, d, batch=1, bytes_per_value=2: a * b * c * d * batch, "failed",
+        "numbers-of-keys-counted", ["how many bytes"],
+    ),
     "a float": ("7.3", lambda *a, **b: float(bytes_by_counting(*a, **b)), "failed", None, ["whole number"]),
     "no batch": ("7.3", lambda a, b, c, d: 4 * a * b * c * d, "error", None, ["bytes_per_value"]),
     "pops": ("7.4", prefix_by_popping, "failed", "inputs-changed", ["cached"]),

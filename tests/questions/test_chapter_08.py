@@ -151,6 +151,14 @@ SAID = {
         "8.1", lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias),
         "error", None, ["eps"],
     ),
+    "the first residual": (
+        "8.2", lambda x, n1, a, n2, f: (y := a(n1(x))) + f(n2(y)), "failed", "first-residual-forgotten",
+        ["to the output of attention?"],
+    ),
+    "the second residual": (
+        "8.2", lambda x, n1, a, n2, f: f(n2(x + a(n1(x)))), "failed", "second-residual-forgotten",
+        ["to the output of the feed-forward network?"],
+    ),
     "both residuals": ("8.2", both_residuals_forgotten, "failed", "residual-forgotten", ["nothing of what came in"]),
     "post-norm": (
         "8.2", lambda x, n1, a, n2, f: n2((y := n1(x + a(x))) + f(y)), "failed", "norm-after-the-sum", ["post-norm"],

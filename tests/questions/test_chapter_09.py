@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import torch
 
+from qkv.questions import find
 from tests.questions.answers import expected_verdicts, right_answers
+from tests.questions.test_twins import verdict
 
 
 def score_by_a_dictionary(weights, ids):
@@ -142,3 +147,47 @@ test_right_heads_are_accepted = right_answers({"9.5": [induction_without_the_fir
 test_the_diagonal_without_its_first_number_is_called_the_diagonal = expected_verdicts(
     {"from row 1": ("9.4", lambda weights: weights.diagonal()[1:].mean(), "failed", "itself", ["diagonal"])}
 )
+
+
+def second_head(query, key):
+    """Return an answer whose second head is this one, without a thought of the first token."""
+
+    def answer(words, positions, free):
+        given = {"words": words, "free": free}
+        return 200 * positions[1:].T, positions[:-1].T, words.T @ free, 200 * given[query].T, given[key].T
+
+    return answer
+
+
+def first_head_forwards(words, positions, free):
+    return 200 * positions[:-1].T, positions[1:].T, words.T @ free, 900 * words.T, free.T
+
+
+test_one_mistake_in_9_5_is_called_one = expected_verdicts(
+    {
+        "the same word": (
+            "9.5", second_head("words", "words"), "failed", "looks-at-the-word-itself", ["Your second head looks for"]
+        ),
+        "swapped": ("9.5", second_head("free", "words"), "failed", "query-and-key-swapped", ["The query of your"]),
+        "forwards": ("9.5", first_head_forwards, "failed", "looks-at-the-next-token", ["Your first head asks"]),
+        "note transposed": (
+            "9.5",
+            lambda words, positions, free: (
+                200 * positions[1:].T, positions[:-1].T, free.T @ words, 200 * words.T, free.T
+            ),
+            "failed", "nothing-written", ["which ones to write"],
+        ),
+    }
+)  # fmt: skip
+
+
+def test_the_text_of_a_wrong_token_is_shown() -> None:
+    """The ids of the message name the right token again: the one after the earlier token of the same word."""
+
+    def looks_at_position_3(words, positions, free):
+        return positions.T, positions.T, words.T @ free, 900 * words.T, positions[3:4].T.expand(-1, len(words))
+
+    message = verdict(find("9.5"), looks_at_position_3).message
+    i, target = map(int, re.search(r"token (\d+) should look at token (\d+)", message).groups())
+    ids = json.loads(re.search(r"The text: ids = (\[.*?\])\.", message)[1])
+    assert target == ids.index(ids[i]) + 1 <= i

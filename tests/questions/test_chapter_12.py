@@ -14,7 +14,7 @@ from qkv.questions import find
 from qkv.questions.catalogue import q12_3
 from qkv.questions.shared import writing
 from tests.questions.answers import expected_verdicts, right_answers
-from tests.questions.test_twins import verdict
+from tests.questions.test_twins import drawn_once, verdict, verdict_in
 
 
 def normed(y, w, name):
@@ -133,7 +133,130 @@ def stub(*inputs):
     raise NotImplementedError
 
 
+# ── what is likely to be written first, from the parts ────────────────────────────────────────────
+
+
+def causal_mask(n):
+    return torch.ones(n, n, dtype=torch.bool).tril()
+
+
+def split(x, n_heads):
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def of_the_newest(n, n_k, cache):
+    return causal_mask(n_k)[-n:]
+
+
+def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), without=()):
+    """Return a block from the parts of chapters 5, 7 and 8, of which each argument changes one line."""
+
+    def written(x, w, n_heads, cache=None):
+        kept = []
+
+        def linear(name, y):
+            if name in without:
+                return y
+            return F.linear(y, w[f"{name}.weight"], None if name in without_bias else w[f"{name}.bias"])
+
+        def attend(y):
+            q, k, v = (linear(f"attention.w_{name}", y) for name in "qkv")
+            if cache is not None and appended_first:
+                k, v = cache.append(k, v)
+            q, k, v = (split(part, n_heads) for part in (q, k, v))
+            if cache is not None and not appended_first:
+                k, v = cache.append(k, v)
+            scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+            seen = mask(q.shape[-2], k.shape[-2], cache)
+            weights = scores.masked_fill(~seen, -math.inf).softmax(-1)
+            kept.append(weights)
+            return linear("attention.w_o", (weights @ v).transpose(1, 2).flatten(-2))
+
+        x = x + attend(normed(x, w, "norm_1"))
+        hidden = F.gelu(linear("feed_forward.w_1", normed(x, w, "norm_2")))
+        return x + linear("feed_forward.w_2", hidden), kept[0]
+
+    return written
+
+
+def layers_of(w):
+    return range(sum(name.endswith("norm_1.weight") for name in w))
+
+
+def writer_from_the_parts(held=lambda caches: len(caches[0]), layers=layers_of):
+    """Return a writer from blocks, of which each argument changes one line."""
+
+    def written(ids, w, n_heads, caches=None):
+        start = held(caches) if caches else 0
+        x = w["embedding.tokens.weight"][ids] + w["embedding.positions.table"][start : start + ids.shape[1]]
+        kept = []
+        for layer in layers(w):
+            own = writing.part(w, f"stack.blocks.{layer}")
+            x, weights = from_the_parts()(x, own, n_heads, caches[layer] if caches else None)
+            kept.append(weights)
+        return normed(x, w, "stack.norm") @ w["unembedding.weight"].T, torch.stack(kept)
+
+    return written
+
+
+def all_seen(n, n_k):
+    return torch.ones(n, n_k, dtype=torch.bool)
+
+
+def own_mask_of_two(n, n_k, cache):
+    return causal_mask(n, n_k)
+
+
+def own_mask_of_two_with_a_cache(n, n_k, cache):
+    return causal_mask(n) if cache is None else causal_mask(n, n_k)
+
+
+def test_both_from_the_parts_are_right():
+    for question, answer in (("12.1", from_the_parts()), ("12.2", writer_from_the_parts())):
+        assert verdict(find(question), answer).status == "passed"
+
+
 SAID = {
+    "appended before the split": (
+        "12.1", from_the_parts(appended_first=True), "error", "appended-before-the-split", ["(4, 3, 12)", "(B, H, n"],
+    ),
+    "a mask of the new tokens": (
+        "12.1", from_the_parts(lambda n, n_k, cache: causal_mask(n)),
+        "error", "mask-of-the-new-tokens", ["`(3, 3)`", "8 keys"],
+    ),
+    "a mask of all tokens": (
+        "12.1", from_the_parts(lambda n, n_k, cache: causal_mask(n_k)),
+        "error", "mask-of-all-tokens", ["`(8, 8)`", "3 queries"],
+    ),
+    "no mask with a cache": (
+        "12.1", from_the_parts(lambda n, n_k, cache: all_seen(n, n_k) if cache is not None else causal_mask(n)),
+        "failed", "no-mask-with-a-cache", ["no mask is applied"],
+    ),
+    "a mask of two numbers": ("12.1", from_the_parts(own_mask_of_two), "error", "mask-of-two-numbers", ["from 5.3"]),
+    "a mask of two numbers with a cache": (
+        "12.1", from_the_parts(own_mask_of_two_with_a_cache),
+        "error", "arguments-do-not-fit", ["`causal_mask` take", "causal_mask(n, n_k)`"],
+    ),
+    "no bias of w_o": (
+        "12.1", from_the_parts(without_bias=["attention.w_o"]), "failed", "some-biases-forgotten", ["`.bias`"],
+    ),
+    "no bias of w_2": (
+        "12.1", from_the_parts(without_bias=["feed_forward.w_2"]), "failed", "some-biases-forgotten", ["`.bias`"],
+    ),
+    "no w_o": (
+        "12.1", from_the_parts(without=["attention.w_o"]), "failed", "last-projection-forgotten", ["merged heads"],
+    ),
+    "caches counted": ("12.2", writer_from_the_parts(held=len), "failed", "caches-counted", ["begin at 2"]),
+    "two layers": (
+        "12.2", writer_from_the_parts(layers=lambda w: range(2)), "error", "two-layers-taken-for-granted", ["has 1"],
+    ),
+    "three layers": (
+        "12.2", writer_from_the_parts(layers=lambda w: range(3)), "error", "more-layers-than-there-are", ["has 2"],
+    ),
+    "names of the whole writer": (
+        "12.2", lambda ids, w, n_heads, caches=None: from_the_parts()(w["embedding.tokens.weight"][ids], w, n_heads),
+        "error", "key-that-is-not-there", ["KeyError", "Which keys"],
+    ),
     "a part still to be written": ("12.1", lambda x, w, n_heads, cache=None: stub(x), "not attempted", None, ["stub"]),
     "no cache": (
         "12.1", lambda x, w, n_heads, cache=None: block_in_one_piece(x, w, n_heads),
@@ -149,6 +272,22 @@ SAID = {
 
 
 test_what_is_said_of_a_wrong_answer = expected_verdicts(SAID)
+
+
+def test_a_message_counts_the_calls_of_the_answer_alone():
+    """The check fills the cache first, with a call of its own; two later cases call the answer several times."""
+    question = find("12.1")
+
+    def fails_behind(held):
+        def answer(x, w, n_heads, cache=None):
+            if cache is not None and len(cache) == held:
+                raise ZeroDivisionError
+            return block_in_one_piece(x, w, n_heads, cache)
+
+        return verdict_in(question, answer, drawn_once(question)).message
+
+    assert fails_behind(5).startswith("Your answer raised ZeroDivisionError")
+    assert fails_behind(4).startswith("In call 2 of your answer: Your answer raised ZeroDivisionError")
 
 
 def write_with(pick):

@@ -1,5 +1,6 @@
 """What is observed of an answer, and that nothing of it stays behind."""
 
+import inspect
 import logging
 import os
 import random
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 import torch
 
+from qkv.questions.shared.writing import HeldCache
 from qkv.sandboxed.cases import Case, Provided, Seeded, call, call_many, length, load, make, method
 from qkv.sandboxed.observations import observe
 from qkv.sandboxed.recording import MAX_ITEMS, MAX_TEXT, OtherValue
+from qkv.sandboxed.wire import make_from_source
 
 X = torch.arange(6.0).view(2, 3)
 CASE = Case(call(X))
@@ -140,6 +143,16 @@ def test_an_exception_names_the_answers_own_line():
         return x @ x
 
     assert one(answer).raised.line == "return x @ x"
+
+
+def test_an_exception_in_what_a_case_passes_names_the_answers_line():
+    def answer(held):
+        return held.append(X, X.sum(0))
+
+    of_the_course = Provided(HeldCache)
+    of_a_worker = Provided(make_from_source("HeldCache", inspect.getsource(HeldCache)))
+    for held in (of_the_course, of_a_worker):
+        assert one(answer, Case(call(held))).raised.line == "return held.append(X, X.sum(0))"
 
 
 def test_a_keyboard_interrupt_passes():

@@ -158,20 +158,21 @@ def lines_of_text() -> str:
 
 
 # The formula of the course, with what makes its matrices. On the map, each marked part lights the chapters about it.
+# The outer braces keep the space around a part out of its mark.
 FORMULA = r"""\begin{gathered}
-\htmlData{letter=softmax}{\operatorname{softmax}}\!\left(
-\frac{\htmlData{letter=Q}{Q}\,\htmlData{letter=K}{K^\top}}{\htmlData{letter=d_k}{\sqrt{d_k}}}
-+ \htmlData{letter=M}{M}\right) \htmlData{letter=V}{V} \\[0.4em]
-\htmlData{letter=Q}{Q} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_Q} \quad
-\htmlData{letter=K}{K} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_K} \quad
-\htmlData{letter=V}{V} = \htmlData{letter=X}{X}\,\htmlData{letter=W}{W_V}
+{\htmlData{letter=softmax}{\operatorname{softmax}}}\!\left(
+\frac{{\htmlData{letter=Q}{Q}}\;{\htmlData{letter=K}{K^\top}}}{{\htmlData{letter=d_k}{\sqrt{d_k}}}}
++ {\htmlData{letter=M}{M}}\right) {\htmlData{letter=V}{V}} \\[0.4em]
+{\htmlData{letter=Q}{Q}} = {\htmlData{letter=X}{X}}\,{\htmlData{letter=W}{W_Q}} \quad
+{\htmlData{letter=K}{K}} = {\htmlData{letter=X}{X}}\,{\htmlData{letter=W}{W_K}} \quad
+{\htmlData{letter=V}{V}} = {\htmlData{letter=X}{X}}\,{\htmlData{letter=W}{W_V}}
 \end{gathered}"""
 ALL = "softmax Q K d_k M V X W"
 
 CHAPTERS = {
     1: Chapter("X", words_as_rows, "X"),
     2: Chapter("Q, K, V", three_roles, "Q K V W"),
-    3: Chapter("QKᵀ / √d_k", two_spreads, "d_k"),
+    3: Chapter("QKᵀ / √d_k", two_spreads, "Q K d_k"),
     4: Chapter("softmax( )", shares, "softmax"),
     5: Chapter("H heads, + M", several_tables, "M W"),
     6: Chapter("X + positions", waves, "X"),

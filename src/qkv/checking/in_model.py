@@ -35,8 +35,9 @@ BEGINNING = "the dog chased"
 
 
 def say_in_model(question: Question, answer: Any, passed: bool) -> str:
-    """Return what a trained model does with an answer in the place of ours; empty if it does not run with it.
+    """Return what a trained model does with an answer in the place of ours.
 
+    It is empty if the model does not run with it, and for a wrong answer with which it does as well as with ours.
     The weights are read anew each time, so nothing that an answer does to a model lasts.
     """
     if question.in_model is None:
@@ -72,8 +73,10 @@ def _say_tagger(put: InModel, answer: Any, name: str, passed: bool) -> str:
         noun=noun,
     )
     values = {"n": right, "all": N_SENTENCES, "ours": ours}
-    if passed or right == ours:
-        return sentences(said, t("Right in {n} of {all} new sentences.", **values), _unshown(passed))
+    if passed:
+        return sentences(said, t("Right in {n} of {all} new sentences.", **values))
+    if right == ours:  # these sentences do not show what is wrong
+        return ""
     return sentences(said, t("Right in {n} of {all} new sentences; with ours, in {ours}.", **values))
 
 
@@ -118,8 +121,10 @@ def _say_writer(put: InModel, answer: Any, name: str, passed: bool) -> str:
         text=BEGINNING,
         more=example,
     )
+    if same == N_WRITTEN and not passed:  # these sentences do not show what is wrong
+        return ""
     of_all = t("The same as with ours in {n} of {all} sentences.", n=same, all=N_WRITTEN)
-    return sentences(said, of_all, _unshown(passed) if same == N_WRITTEN else "")
+    return sentences(said, of_all)
 
 
 def _new_texts(writer: Writer) -> Tensor:
@@ -164,11 +169,6 @@ def _text(writer: Writer, ids: list[int]) -> str:
 
 
 # ── both ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _unshown(passed: bool) -> str:
-    """Say of a wrong answer with which the model does as well as with ours that its fault does not show."""
-    return "" if passed else t("These sentences do not show what is wrong with your answer.")
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:

@@ -14,9 +14,6 @@ from torch import nn
 from qkv.sandboxed import recording
 
 REACHABLE = ("qkv.checking", "qkv.figures", "qkv.widgets")  # modules that an answer may use: they hold no solutions
-PROVIDED = (
-    "qkv.provided"  # the module of what a worker makes from the grader's source: another question's answer, maybe
-)
 MAX_VISITED = 200  # functions, classes and modules that are searched for one answer
 
 
@@ -69,7 +66,9 @@ def find_borrowed_name(answer: Any) -> str:
 def _is_part_of_qkv(value: Any) -> bool:
     """Return whether a value is a part of the course that would be an answer by itself."""
     name = value.__name__ if isinstance(value, types.ModuleType) else _module_of(value)
-    if name == PROVIDED or (isinstance(value, types.FunctionType) and value.__code__.co_filename == PROVIDED):
+    if name == recording.PROVIDED or (
+        isinstance(value, types.FunctionType) and value.__code__.co_filename == recording.PROVIDED
+    ):
         return True
     if not name or not (callable(value) or isinstance(value, types.ModuleType)):
         return False

@@ -18,6 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+# The module of what a worker makes from the grader's source: another question's answer, maybe.
+PROVIDED = "qkv.provided"
 MAX_TEXT = 300  # characters of any text that comes from an answer
 MAX_ITEMS = 64  # members of a list or tuple that are recorded
 MAX_DEPTH = 4  # levels of lists and tuples that are recorded
@@ -149,7 +151,10 @@ def _line_of(error: BaseException) -> str:
 
     If that line is `raise NotImplementedError`, return the line that called the unfinished function.
     """
-    ours = (os.path.dirname(__file__) + os.sep, torch.__path__[0], np.__path__[0])
+    package = (
+        os.path.dirname(os.path.dirname(__file__)) + os.sep
+    )  # also what a case passes to an answer, such as a cache
+    ours = (package, PROVIDED, torch.__path__[0], np.__path__[0])
     try:
         frames = [(f.f_code.co_filename, line) for f, line in traceback.walk_tb(error.__traceback__)]
         theirs = [frame for frame in frames if not frame[0].startswith(ours)]

@@ -26,7 +26,6 @@ import torch
 from torch import Tensor
 
 from qkv.sandboxed import cases, hidden, recording, running
-from qkv.sandboxed.answers import PROVIDED
 
 MAX_FRAME = 64 * 2**20  # bytes
 MAX_JSON = 4 * 2**20  # bytes of the JSON text in a frame
@@ -303,8 +302,8 @@ def make_from_source(name: str, source: str) -> Callable[..., Any]:
 
     The source may use only torch and builtins.
     """
-    module = types.ModuleType(PROVIDED)
+    module = types.ModuleType(recording.PROVIDED)
     vars(module).update(torch=torch, Tensor=Tensor)
-    exec(compile("from __future__ import annotations\n" + source, PROVIDED, "exec"), vars(module))
+    exec(compile("from __future__ import annotations\n" + source, recording.PROVIDED, "exec"), vars(module))
     made: Callable[..., Any] = vars(module)[name]
     return made

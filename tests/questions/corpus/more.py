@@ -428,7 +428,7 @@ def prefix_set(cached, prompt):
     return len(set(cached) & set(prompt))
 
 
-@wrong("8.2", "the second residual is forgotten", "residual-forgotten")
+@wrong("8.2", "the second residual is forgotten", "second-residual-forgotten")
 def block_one_residual(x, norm_1, attend, norm_2, feed_forward):
     x = x + attend(norm_1(x))
     return feed_forward(norm_2(x))

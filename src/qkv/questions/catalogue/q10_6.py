@@ -50,6 +50,9 @@ PERSONAL = Personal(
     one_byte_and_no_values=lambda numbers: bytes_read(numbers) / 4,
     windows_ignored=lambda numbers: bytes_of(numbers, (numbers["full"] + numbers["windowed"]) * numbers["tokens"]),
     full_layers_forgotten=lambda numbers: bytes_of(numbers, numbers["windowed"] * numbers["window"]),
+    layers_swapped=lambda numbers: bytes_of(
+        numbers, numbers["windowed"] * numbers["tokens"] + numbers["full"] * numbers["window"]
+    ),
     window_everywhere=lambda numbers: bytes_of(numbers, (numbers["full"] + numbers["windowed"]) * numbers["window"]),
     in_another_unit=lambda numbers: tuple(bytes_read(numbers) / unit for unit in UNITS),
     one_head=lambda numbers: bytes_read(numbers) / numbers["kv_heads"],

@@ -31,6 +31,7 @@ from qkv.transformer import layer_norm
 
 Part = Callable[[Tensor], Tensor]
 Join = Callable[[Tensor, Part, Part], Tensor]  # (x, norm, part) -> x after this half of the block
+Linear = Callable[[Tensor, Weights, str], Tensor]  # (y, w, name of the layer) -> the layer's output
 Store = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensor]]  # (cache, new keys, new values) -> those to attend to
 
 
@@ -49,6 +50,7 @@ def draw_blocks(draw: Draw) -> list[Case]:
         s = draw.sizes("B", "n", "H", "d_head", "d_hidden", low=2, high=8, **fixed)
         s["d_model"] = d = s["H"] * s["d_head"]
         s["d_hidden"] += d
+        s["n_k"] = held_before + sum(counts or (s["n"],))
         w = provided(draw_block(draw, d, s["d_hidden"], dtype))
         held = Provided(HeldCache)
         steps = []
@@ -83,8 +85,8 @@ def pre_norm(x: Tensor, norm: Part, work: Part) -> Tensor:
     return x + work(norm(x))
 
 
-def linear(y: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return F.linear(y, weight, bias)
+def linear(y: Tensor, w: Weights, name: str) -> Tensor:
+    return F.linear(y, w[f"{name}.weight"], w[f"{name}.bias"])
 
 
 def append(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -94,13 +96,14 @@ def append(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 def block_variant(
     first: Join = pre_norm,
     second: Join = pre_norm,
-    linear: Callable[[Tensor, Tensor, Tensor], Tensor] = linear,
+    linear: Linear = linear,
     roles: str = "qkv",
     split: Split = split_heads,
     merge: Merge = merge_heads,
     scale: Callable[[Tensor, Tensor], float] = lambda q, y: q.shape[-1] ** 0.5,
     store: Store = append,
     mask: Callable[[int, int], Tensor] = causal_mask,
+    masks: Callable[[Any], bool] = lambda cache: True,
     activation: Callable[[Tensor], Tensor] = F.gelu,
     norms: tuple[str, str] = ("norm_1", "norm_2"),
     result: Callable[[Tensor, Tensor], Any] = lambda x, weights: (x, weights),
@@ -110,18 +113,17 @@ def block_variant(
     def variant(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> Any:
         found = []
 
-        def through(y: Tensor, name: str) -> Tensor:
-            return linear(y, w[f"{name}.weight"], w[f"{name}.bias"])
-
         def attend(y: Tensor) -> Tensor:
-            q, k, v = (split(through(y, f"attention.w_{name}"), n_heads) for name in roles)
+            q, k, v = (split(linear(y, w, f"attention.w_{name}"), n_heads) for name in roles)
             k, v = store(cache, k, v)
-            weights = masked_softmax(q @ k.mT / scale(q, y), mask(q.shape[-2], k.shape[-2]))
+            seen = (mask if masks(cache) else all_visible)(q.shape[-2], k.shape[-2])
+            seen, scores = torch.broadcast_tensors(seen, q @ k.mT / scale(q, y))  # raises as `masked_fill` does
+            weights = masked_softmax(scores, seen)
             found.append(weights)
-            return through(merge(weights @ v), "attention.w_o")
+            return linear(merge(weights @ v), w, "attention.w_o")
 
         def feed_forward(y: Tensor) -> Tensor:
-            return through(activation(through(y, "feed_forward.w_1")), "feed_forward.w_2")
+            return linear(activation(linear(y, w, "feed_forward.w_1")), w, "feed_forward.w_2")
 
         norm_1, norm_2 = (partial(layer_norm, gain=w[f"{n}.weight"], bias=w[f"{n}.bias"]) for n in norms)
         x = second(first(x, norm_1, attend), norm_2, feed_forward)
@@ -167,6 +169,14 @@ def merged_heads(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return (k, v) if cache is None else append(cache, merge_heads(k), merge_heads(v))
 
 
+def split_after(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Append keys and values before their split into heads, and split what comes back."""
+    if cache is None:
+        return k, v
+    keys, values = append(cache, merge_heads(k), merge_heads(v))
+    return split_heads(keys, k.shape[1]), split_heads(values, k.shape[1])
+
+
 def only_if_full(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Append as code with `if cache:` does: an empty cache is false."""
     return cache.append(k, v) if cache else (k, v)
@@ -200,10 +210,50 @@ def future_only(n_q: int, n_k: int) -> Tensor:
     return all_visible(n_q, n_k).triu(n_k - n_q)
 
 
+def of_the_new_tokens(n_q: int, n_k: int) -> Tensor:
+    return causal_mask(n_q)
+
+
+def of_all_tokens(n_q: int, n_k: int) -> Tensor:
+    return causal_mask(n_k)
+
+
+def of_two_numbers(n_q: int, n_k: int) -> Tensor:
+    raise TypeError("causal_mask() takes 1 positional argument but 2 were given")  # as the answer to 5.3 does
+
+
+def transposed(y: Tensor, w: Weights, name: str) -> Tensor:
+    weight = w[f"{name}.weight"]
+    return y @ (weight if y.shape[-1] == len(weight) else weight.mT) + w[f"{name}.bias"]
+
+
+def no_bias(*names: str) -> Linear:
+    """Return a linear layer without its bias if its name is one of these, or, without names, in any case."""
+
+    def layer(y: Tensor, w: Weights, name: str) -> Tensor:
+        return F.linear(y, w[f"{name}.weight"]) if name in names or not names else linear(y, w, name)
+
+    return layer
+
+
+def no_last_projection(y: Tensor, w: Weights, name: str) -> Tensor:
+    return y if name == "attention.w_o" else linear(y, w, name)
+
+
 def next_ids(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> Tensor:
     """Return the next id of each text, from our writer with blocks of the answer's."""
     return writer(ids, w, n_heads, block=answer)[0][:, -1].argmax(-1)
 
+
+# The bias of w_k is in none of them: it adds the same number to all scores of a query, so its weights stay.
+SOME_LAYERS = (
+    ("attention.w_o",),
+    ("attention.w_q", "attention.w_k", "attention.w_v"),
+    ("attention.w_q", "attention.w_k", "attention.w_v", "attention.w_o"),
+    ("feed_forward.w_1",),
+    ("feed_forward.w_2",),
+    ("feed_forward.w_1", "feed_forward.w_2"),
+)
 
 masked = by_knob("mask")
 stored = by_knob("store")
@@ -227,23 +277,27 @@ QUESTION = Question(
         masked("sees-one-ahead", sees_the_next),
         masked("no-mask-behind-a-filled-cache", unmasked_with_earlier_tokens),
         masked("earlier-tokens-hidden", earlier_tokens_hidden),
+        by_knob("masks")("no-mask-with-a-cache", lambda cache: cache is None),
+        Misconception("mask-of-the-new-tokens", knobs={"mask": of_the_new_tokens}, alone=True, in_any_words=True),
+        masked("mask-of-all-tokens", of_all_tokens, alone=True),
+        masked("mask-of-two-numbers", of_two_numbers, alone=True),
         stored("cache-not-used", not_appended),
         stored("new-tokens-see-themselves-only", new_tokens_only),
         stored("empty-cache-taken-for-none", only_if_full),
         stored("appended-twice", appended_twice, alone=True),
         stored("newest-token-only-appended", newest_only, alone=True),
         stored("keys-and-values-swapped", swapped_going_in, swapped_coming_out),
-        stored("appended-before-the-split", merged_heads, alone=True),
+        stored("appended-before-the-split", merged_heads, split_after, alone=True),
         wrong_half("residual-forgotten", lambda x, norm, work: work(norm(x))),
         wrong_half("norm-after-the-sum", lambda x, norm, work: norm(x + work(x))),
         wrong_half("norm-forgotten", lambda x, norm, work: x + work(x)),
         wrong_half("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
         Misconception("one-norm-twice", knob_sets=({"norms": ("norm_1",) * 2}, {"norms": ("norm_2",) * 2})),
         Misconception("norms-swapped", knobs={"norms": ("norm_2", "norm_1")}),
-        projected(
-            "layer-transposed", lambda y, weight, bias: y @ (weight if y.shape[-1] == len(weight) else weight.mT) + bias
-        ),
-        projected("bias-forgotten", lambda y, weight, bias: F.linear(y, weight)),
+        projected("layer-transposed", transposed),
+        projected("bias-forgotten", no_bias()),
+        projected("some-biases-forgotten", *(no_bias(*names) for names in SOME_LAYERS), alone=True),
+        projected("last-projection-forgotten", no_last_projection),
         by_knob("roles")("projections-swapped", "kqv", "qvk", "vkq"),
         by_knob("split")("heads-split-by-reshape", *SPLITS["heads-split-by-reshape"]),
         by_knob("merge")("heads-merged-by-reshape", *MERGES["heads-merged-by-reshape"]),

@@ -95,6 +95,7 @@ def last_norm(x: Tensor, w: Weights) -> Tensor:
 
 def writer_variant(
     embed: Embed = embed,
+    held: Callable[[Any], int] = lambda caches: len(caches[0]),
     blocks: Blocks = lambda n: list(range(n)),
     choose: Choose = lambda caches, layer: caches[layer],
     stream: Callable[[Tensor, Tensor], Tensor] = lambda x, embedded: x,
@@ -107,7 +108,7 @@ def writer_variant(
 
     def variant(ids: Tensor, w: Weights, n_heads: int, caches: Any = None) -> Any:
         n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
-        x = embedded = embed(ids, w, len(caches[0]) if caches else 0)
+        x = embedded = embed(ids, w, held(caches) if caches else 0)
         found = []
         for layer in blocks(n_layers):
             cache = choose(caches, layer) if caches else None
@@ -140,9 +141,11 @@ QUESTION = Question(
         embedded("positions-forgotten", positions_forgotten),
         embedded("positions-from-one", positions_from_one),
         embedded("positions-off-by-one-with-caches", one_too_early, one_too_late),
+        by_knob("held")("caches-counted", len),
         embedded("one-position-for-all", one_position_for_all),
         embedded("embedding-scaled", embedding_scaled),
-        run_through("two-layers-taken-for-granted", lambda n: list(range(min(n, 2)))),
+        run_through("two-layers-taken-for-granted", lambda n: list(range(min(n, 2))), lambda n: [0, 1]),
+        run_through("more-layers-than-there-are", lambda n: [0, 1, 2], lambda n: [0, 1, 2, 3], alone=True),
         run_through("last-layer-left-out", lambda n: list(range(max(1, n - 1)))),
         run_through("one-block-for-all", lambda n: [0] * n),
         run_through("blocks-from-the-last", lambda n: list(range(n))[::-1]),

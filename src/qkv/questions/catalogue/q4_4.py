@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
+from qkv.questions.engine.wording import number, two_numbers
 from qkv.softmax import find_temperature, softmax
+from qkv.words import t
 
 # ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -70,6 +72,20 @@ def precision(z: Tensor, target: float) -> float:
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
     return 1.05e-4 / slope / max(1.0, temperature)
+
+
+def weight_at(case: Case, temperature: float) -> str | None:
+    """Say which largest weight a wrong temperature gives, and which was asked for; None for no temperature."""
+    if temperature <= 0:
+        return None
+    z, target = case.script[-1].args
+    weight, wanted = two_numbers(float(softmax(z.double(), temperature).max()), target)
+    return t(
+        "At your temperature, {temperature}, the largest weight is {weight}; {wanted} was asked for, to four decimals.",
+        temperature=number(temperature),
+        weight=weight,
+        wanted=wanted,
+    )
 
 
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
@@ -174,6 +190,7 @@ QUESTION = Question(
     outputs=("temperature",),
     draw=draw_target,
     reference=find_temperature,
+    wrong_number=weight_at,
     quotes={"expected": expected},
     misconceptions=(
         mistake("reciprocal", changed(lambda t: 1 / t)),
@@ -181,6 +198,7 @@ QUESTION = Question(
             "only-the-runner-up",
             lambda z, target: float(gaps_below(z)[0]) / math.log(target / (1 - target)) if target != 0.5 else 1e6,
         ),
+        mistake("only-the-widest-gap", lambda z, target: float(gaps_below(z)[-1]) / math.log(target / (1 - target))),
         mistake("all-gaps-alike", *(as_if_gaps_were_equal(gap) for gap in (torch.mean, torch.min, torch.max))),
         mistake("logarithm-returned", changed(math.log)),
         mistake("temperature-negated", changed(lambda t: -t)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,6 +20,7 @@ from qkv.questions.shared.written_heads import (
     tables,
     weakened,
 )
+from qkv.words import t
 
 TEXTS = 60
 STEP = 5.0  # of the score from one position to the next: e⁵ = 148
@@ -61,13 +63,26 @@ def draw_tables(draw: Draw) -> list[Case]:
     ]
 
 
+def texts_of(case: Case) -> Tensor:
+    """Return the ids (TEXTS, n_max) of the texts on which the head is run."""
+    words, _, positions = case.script[0].args
+    n = len(positions)
+    return torch.randint(0, len(words), (TEXTS, n), generator=torch.Generator().manual_seed(n))
+
+
+def text_of(case: Case, text: int) -> str:
+    """Return a sentence with the ids of a text, and which of them are nouns."""
+    ids = texts_of(case)[text]
+    is_noun = case.script[0].args[1]
+    nouns = ids[is_noun[ids]].unique().tolist()
+    return t("The text: ids = {ids}. Of these words, {nouns} are nouns.", ids=ids.tolist(), nouns=nouns)
+
+
 def weights_of_texts(case: Case, result: Any) -> Tensor:
     """Run the causal head on texts, and return the weights of the queries that have a noun before them."""
     words, is_noun, positions = case.script[0].args
     w_q, w_k = check_matrices(result, ("w_q", "w_k"), words.shape[-1])
-    n = len(positions)
-    generator = torch.Generator().manual_seed(n)
-    ids = torch.randint(0, len(words), (TEXTS, n), generator=generator)
+    n, ids = len(positions), texts_of(case)
     earlier_nouns = is_noun[ids].int().cumsum(-1) - is_noun[ids].int()
     return only_rows(head_weights(words[ids] + positions, w_q, w_k, causal_mask(n)), earlier_nouns > 0)
 
@@ -97,7 +112,7 @@ QUESTION = Question(
     reference=nearest_noun_head,
     variant=head_variant,
     effect=weights_of_texts,
-    differs=looking_difference,
+    differs=partial(looking_difference, text_of=text_of),
     misconceptions=(
         by_knob("oneself")("itself-not-left-out", 0.0),
         by_knob("step")("first-noun", -STEP),

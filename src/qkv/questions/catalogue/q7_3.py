@@ -72,7 +72,8 @@ QUESTION = Question(
     draw=draw_bytes,
     reference=kv_cache_bytes,
     misconceptions=(
-        mistake("factor-two-forgotten", without(6), without(5, 6)),
+        mistake("factor-two-forgotten", without(6)),
+        mistake("numbers-of-keys-counted", without(5, 6)),
         mistake("bytes-for-keys-and-values", without(5), answer_from(lambda *sizes: math.prod(sizes) * sizes[-1])),
         mistake("bytes-ignored", answer_from(lambda *sizes: 4 * math.prod(sizes[:5]))),
         mistake("batch-and-bytes-ignored", answer_from(lambda *sizes: 4 * math.prod(sizes[:4]))),

@@ -74,6 +74,10 @@ def pre_norm(x: Tensor, norm: Part, part: Part) -> Tensor:
     return x + part(norm(x))
 
 
+def without_residual(x: Tensor, norm: Part, part: Part) -> Tensor:
+    return part(norm(x))
+
+
 def block_variant(first: Join = pre_norm, second: Join = pre_norm) -> Callable[..., Any]:
     """Return an answer whose two halves are computed by `first` and `second`."""
 
@@ -116,7 +120,9 @@ QUESTION = Question(
     gradients=True,
     in_model=in_each_layer("feed_forward.sum", block_in_model),
     misconceptions=(
-        wrong_half("residual-forgotten", lambda x, norm, part: part(norm(x))),
+        Misconception("residual-forgotten", knobs={"first": without_residual, "second": without_residual}),
+        Misconception("first-residual-forgotten", knobs={"first": without_residual}),
+        Misconception("second-residual-forgotten", knobs={"second": without_residual}),
         wrong_half("norm-after-the-sum", lambda x, norm, part: norm(x + part(x))),
         wrong_half("norm-before-and-after", lambda x, norm, part: norm(x + part(norm(x)))),
         wrong_half("norm-after-the-work", lambda x, norm, part: x + norm(part(x))),

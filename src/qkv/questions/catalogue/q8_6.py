@@ -23,7 +23,7 @@ def said(numbers: Numbers) -> str:
     """Return the numbers in words."""
     return t(
         "at {certain} % of the places the next word is certain, at {even} % there are {words} equally likely words, "
-        "and at the others two words, one of which has {likelier} %",
+        "and at the others there are two words, one of which comes in {likelier} % of the cases there",
         **numbers,
     )
 
@@ -66,6 +66,9 @@ PERSONAL = Personal(
     likelier_word_only=lambda numbers: with_two(-math.log(numbers["likelier"] / 100), numbers),
     two_words_taken_for_even=lambda numbers: with_two(math.log(2), numbers),
     two_words_forgotten=lambda numbers: with_two(0.0, numbers),
+    one_of_the_even_words=lambda numbers: (
+        loss(numbers) - shares(numbers)[0] * math.log(numbers["words"]) * (1 - 1 / numbers["words"])
+    ),
     certain_places_counted=lambda numbers: (
         loss(numbers) + numbers["certain"] / 100 * of_two(numbers),
         loss(numbers) + numbers["certain"] / 100,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from qkv.attention import causal_mask
-from qkv.questions.engine import Case, Draw, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
 from qkv.questions.shared.written_heads import (
     SHARP,
     Matrices,
@@ -72,6 +73,12 @@ def texts_with_repeats(vocab: int, n: int) -> Tensor:
     return torch.stack(texts)
 
 
+def text_of(case: Case, text: int) -> str:
+    """Return a sentence with the ids of a text."""
+    words, positions, _ = case.script[0].args
+    return t("The text: ids = {ids}.", ids=texts_with_repeats(len(words), len(positions))[text].tolist())
+
+
 def weights_of_the_second_head(case: Case, result: Any) -> Tensor:
     """Run both heads on texts, and return the weights of the second at the words that occurred before."""
     words, positions, _ = case.script[0].args
@@ -89,21 +96,49 @@ def weights_of_the_second_head(case: Case, result: Any) -> Tensor:
 Parts = Callable[[Tensor, Tensor, Tensor], Any]
 
 
+def words_of(words: Tensor, positions: Tensor, free: Tensor) -> Tensor:
+    return words.mT
+
+
+def notes_of(words: Tensor, positions: Tensor, free: Tensor) -> Tensor:
+    return free.mT
+
+
+def to_the_previous_token(positions: Tensor) -> Matrices:
+    return positions[1:].mT, positions[:-1].mT
+
+
+TO_THE_NEXT_TOKEN = (
+    lambda positions: to_the_previous_token(positions)[::-1],
+    lambda positions: (positions.mT, positions.roll(-1, 0).mT),
+)
+
+
 def heads_variant(
+    first: Callable[[Tensor], Matrices] = to_the_previous_token,
     written: Parts = lambda words, positions, free: words.mT @ free,
-    key: Parts = lambda words, positions, free: free.mT,
+    query: Parts = words_of,
+    key: Parts = notes_of,
     first_token: float = -1.0,
     sharp: float = SHARP,
 ) -> Callable[..., Matrices]:
     """Return an answer; each argument replaces one part of it."""
 
     def variant(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:
-        w_q2 = torch.cat([words.mT, positions.sum(0)[:, None]], dim=1)
+        w_q1, w_k1 = first(positions)
+        w_q2 = torch.cat([query(words, positions, free), positions.sum(0)[:, None]], dim=1)
         w_k2 = torch.cat([key(words, positions, free), first_token * positions[0, :, None]], dim=1)
         n = len(positions)
-        return SHARP * n * positions[1:].mT, positions[:-1].mT, written(words, positions, free), sharp * n * w_q2, w_k2
+        return SHARP * n * w_q1, w_k1, written(words, positions, free), sharp * n * w_q2, w_k2
 
     return variant
+
+
+def with_and_without_the_first_token(slug: str, *knob_sets: dict[str, Any]) -> Misconception:
+    """Return a misconception that hides whether the first token is left out: then that is no second mistake."""
+    return Misconception(
+        slug, knob_sets=tuple(knobs | more for knobs in knob_sets for more in ({}, {"first_token": 0.0}))
+    )
 
 
 QUESTION = Question(
@@ -114,21 +149,26 @@ QUESTION = Question(
     reference=induction_heads,
     variant=heads_variant,
     effect=weights_of_the_second_head,
-    differs=looking_difference,
+    differs=partial(looking_difference, text_of=text_of),
     misconceptions=(
         by_knob("first_token")("first-token-not-left-out", 0.0),
-        by_knob("key")(
+        with_and_without_the_first_token(
             "looks-at-the-word-itself",
-            lambda words, positions, free: words.mT,
-            lambda words, positions, free: words.mT + free.mT,
+            {"key": words_of},
+            {"key": lambda words, positions, free: words.mT + free.mT},
         ),
-        by_knob("written")(
+        with_and_without_the_first_token("query-and-key-swapped", {"query": notes_of, "key": words_of}),
+        with_and_without_the_first_token(
+            "looks-at-the-next-token",
+            *({"first": first, "sharp": sharp} for first in TO_THE_NEXT_TOKEN for sharp in (SHARP, 100 * SHARP)),
+        ),
+        with_and_without_the_first_token(
             "nothing-written",
-            lambda words, positions, free: torch.zeros(len(words.mT), len(words.mT)),
-            lambda words, positions, free: torch.eye(len(words.mT)),
-            lambda words, positions, free: words.mT @ words,
+            {"written": lambda words, positions, free: torch.zeros(len(words.mT), len(words.mT))},
+            {"written": lambda words, positions, free: torch.eye(len(words.mT))},
+            {"written": lambda words, positions, free: words.mT @ words},
+            {"written": lambda words, positions, free: free.mT @ words},
         ),
-        by_knob("written")("written-turned", lambda words, positions, free: free.mT @ words),
         by_knob("sharp")("too-weak", 0.3),
     ),
 )

@@ -92,6 +92,15 @@ CAUSES = (
         ),
     ),
     (
+        "RuntimeError",
+        r"(?i)(same dtype|expected scalar type)(?=.*\b(bool|int|long|byte)\b)(?=.*\b(float|double|half)\b)",
+        "whole-numbers-in-a-product",
+        mark(
+            "One of the two holds whole numbers, or True and False, and the other fractions. "
+            "Which of yours needs a `.float()` before that step?"
+        ),
+    ),
+    (
         "TypeError",
         r'softmax\(\) (missing .*"dim"|received an invalid combination of arguments - got \(Tensor\))',
         "softmax-without-an-axis",
@@ -125,6 +134,12 @@ CAUSES = (
         mark("Is it given a value in `__init__`, under that very name?"),
     ),
     (
+        "KeyError",
+        "",
+        "key-that-is-not-there",
+        mark("Which keys does that dictionary have? Print them before this line: how is the one that you want spelt?"),
+    ),
+    (
         "TypeError|AttributeError",
         "NoneType",
         "nothing-returned",
@@ -132,7 +147,7 @@ CAUSES = (
     ),
 )
 
-WRONG_ARGUMENTS = r"\(\) (takes|missing|got an unexpected)"  # what Python says of a call that does not fit
+WRONG_ARGUMENTS = r"([\w.<>]+)\(\) (takes|missing|got an unexpected)"  # what Python says of a call that does not fit
 
 IN_A_BATCH = mark(
     "It fits one sequence. A batch puts an axis in front. Which line of yours works along another axis then?"
@@ -220,6 +235,9 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
         of_a_class = "__init__" in raised.text or raised.text.endswith("() takes no arguments")
         if of_a_class and not evidence.cases[i].wants_class:
             return "class-for-a-function", t("A function was asked for. Which line of your class would be its body?")
+    if raised.type == "TypeError" and (call := re.match(WRONG_ARGUMENTS, raised.text)) and raised.line:
+        text = t("Which arguments does `{name}` take, and which does this line pass?", name=call[1])
+        return "arguments-do-not-fit", text
     step = len(evidence.seen[i].results)
     given = [k for k, value in enumerate(evidence.cases[i].script[step].args) if value is None]
     if "NoneType" in raised.text and given:

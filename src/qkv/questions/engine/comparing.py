@@ -183,8 +183,12 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
         if seen != seen and want == want:
             return Difference("nan", expected_text(name, "NaN", t("a number")), None, name)
         near = seen == want or abs(seen - want) <= tolerance * max(1.0, abs(want)) or (seen != seen and want != want)
-        text = expected_text(name, *two_numbers(float(seen), want))
-        return None if near else Difference("values", text, None, name, seen, want)
+        if near:
+            return None
+        said = question.wrong_number(case, float(seen)) if question.wrong_number else None
+        return Difference(
+            "values", said or expected_text(name, *two_numbers(float(seen), want)), None, name, seen, want
+        )
     if isinstance(want, str) and question.differs:
         said = question.differs(case, seen, want)
         return Difference("values", said, None, name, seen, want) if said else None
@@ -244,10 +248,11 @@ def _raised_text(question: Question, case: Case, raised: Raised, step: int, want
     """Return the message about an exception that a step raised."""
     making = case.script[step].act == "make"
     one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
+    one_right = one_call and not question.effect  # of several right results, it would describe the reference's
     text = sentences(
         t("Your answer raised {error}.", error=quoted(raised.type, raised.text)),
         came_from(raised) or _called_with(question, case.script[step]),
-        _expected(question, case.script[step], want.results[step]) if one_call else "",
+        _expected(question, case.script[step], want.results[step]) if one_right else "",
     )
     return t("When it is made: {text}", text=text) if making else in_step(case, step, text)
 

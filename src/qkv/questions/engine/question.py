@@ -171,6 +171,7 @@ class Question:
         gradient_part: takes a case and a gradient, and returns the part of the gradient that is compared; for inputs
             that must sum to 1, only some directions count
         differs: replaces the comparison by value: takes a case and two results, and returns how they differ, or None
+        wrong_number: takes a case and a float that is wrong there, and returns what is said of it, or None
         effect: takes a case and a result, and returns what is compared in the result's place, such as the weights of a
             head whose matrices are the result; it raises a ValueError, with a message, for a result that it cannot use
         personal: for an answer that returns a name first, from which its numbers are drawn, what tells the numbers of
@@ -199,6 +200,7 @@ class Question:
     gradients: bool = False
     gradient_part: Callable[[Case, Tensor], Tensor] | None = None
     differs: Callable[[Case, Any, Any], str | None] | None = None
+    wrong_number: Callable[[Case, float], str | None] | None = None
     effect: Callable[[Case, Any], Any] | None = None
     personal: Callable[[str], str] | None = None
     any_float: bool = False

@@ -209,10 +209,17 @@ def nan_text(name: str, strange: Tensor) -> str:
 
 
 def in_step(case: Case, i: int, text: str) -> str:
-    """Return a message about step i, which begins with "In step 2, `append`: " if the case has more than one call."""
-    calls = [step for step in case.script if step.act == "call"]
-    is_one = len(calls) < 2 or i >= len(case.script)
-    return text if is_one else t("In {step}: {text}", step=step_name(case, i), text=text)
+    """Return a message about step i, which begins with "In step 2, `append`: " if the case has more than one call.
+
+    If step i calls the answer itself, its calls alone are counted, because the learner knows of no others.
+    """
+    calls = [j for j, step in enumerate(case.script) if step.act == "call"]
+    if len(calls) < 2 or i >= len(case.script):
+        return text
+    own = [j for j in calls if case.script[j].method is None]
+    if i not in own:
+        return t("In {step}: {text}", step=step_name(case, i), text=text)
+    return t("In call {n} of your answer: {text}", n=own.index(i) + 1, text=text) if len(own) > 1 else text
 
 
 def step_name(case: Case, i: int) -> str:

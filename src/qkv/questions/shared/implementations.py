@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -84,6 +85,11 @@ def mistakes_of_tests(implementations: Sequence[Implementation]) -> tuple[Miscon
         """Return a test that compares with this implementation's result: it accepts this one and no other."""
         return lambda subject: behind(subject).name != name
 
+    def turned_round(missed: Sequence[Implementation]) -> Test:
+        """Return a test whose answers are turned round; the right way round, it would miss these wrong ones."""
+        names = {one.name for one in missed}
+        return lambda subject: behind(subject).name in names or not perfect(subject)
+
     right = [one for one in implementations if not one.wrong]
     wrong = [one for one in implementations if one.wrong]
     return (
@@ -92,7 +98,11 @@ def mistakes_of_tests(implementations: Sequence[Implementation]) -> tuple[Miscon
         mistake("right-one-accused", *(wrong_about(one.name) for one in right)),
         mistake("always-true", lambda subject: True, alone=True),
         mistake("always-false", lambda subject: False, alone=True),
-        mistake("right-and-wrong-swapped", lambda subject: not perfect(subject), alone=True),
+        mistake(
+            "right-and-wrong-swapped",
+            *(turned_round(missed) for n in range(3) if 2 * n < len(wrong) for missed in combinations(wrong, n)),
+            alone=True,
+        ),
     )
 
 

@@ -84,17 +84,20 @@ class Personal:
             text = t("Your result is a tensor, which may have too few digits. Use Python's own numbers, and `math`.")
             raise ValueError(sentences(self.told(who), text))
         numbers = self.numbers_of(who)
+        (right,) = results_of(self.formulas[RIGHT], numbers)
         if type(value) in (int, float):
             for name, formula in self.formulas.items():
                 if any(abs(value - wanted) <= NEAR * abs(wanted) for wanted in results_of(formula, numbers)):
                     return name
-            (right,) = results_of(self.formulas[RIGHT], numbers)
             if value in {round(right, digits) for digits in DIGITS}:
                 text = t(
                     "Your result is the right one, rounded. Return the expression, and leave the rounding to Python."
                 )
                 raise ValueError(sentences(self.told(who), text))
-        wrong = t("Your result is not right for them, or a number was rounded on the way.")
+        if isinstance(right, int):  # where nothing can be rounded
+            wrong = t("Your result is not right for them.")
+        else:
+            wrong = t("Your result is not right for them, or a number was rounded on the way.")
         raise ValueError(sentences(self.told(who), wrong))
 
     def told(self, who: str) -> str:

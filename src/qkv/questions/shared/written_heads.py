@@ -13,15 +13,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Draw
+from qkv.questions.engine import Case, Draw
 from qkv.softmax import masked_softmax
-from qkv.words import t
+from qkv.words import sentences, t
 
 ENOUGH = 0.9  # the weight that a head has to give to the token that it looks at
-SOME = 0.2  # a weight that shows in a wrong answer, for telling wrong ideas apart
+SOME = 0.19  # a weight that shows in a wrong answer, for telling wrong ideas apart; not 1/n, which rounding moves
 TIED = 0.02  # weights that differ by less are said to be as much
 SHARP = 12.0  # a difference of scores that makes a weight of 0.9 among all tokens of a text
 MAX_FEATURES = 1000  # of queries and keys
+
+TextOf = Callable[[Case, int], str]
 
 
 def orthogonal_rows(draw: Draw, n: int, d: int) -> Tensor:
@@ -98,8 +100,10 @@ def where_it_looks(weights: Tensor) -> Tensor:
     return (weights >= ENOUGH).int() + (weights > SOME).int()
 
 
-def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
-    """Describe the first query that looks elsewhere; None if every query looks at the right token.
+def looking_difference(case: Case, seen: Tensor, want: Tensor, text_of: TextOf | None = None) -> str | None:
+    """Describe the first query that looks elsewhere, and its text; None if every query looks at the right token.
+
+    `text_of(case, i)` returns a sentence that shows text i of the case.
 
     Shapes:
         seen, want (texts, n, n): weights, 0 in the rows that do not count
@@ -108,6 +112,12 @@ def looking_difference(_: Any, seen: Tensor, want: Tensor) -> str | None:
     if not wrong.any():
         return None
     text, i = wrong.nonzero()[0].tolist()
+    said = _query_difference(seen, want, text, i)
+    return sentences(said, text_of(case, text)) if text_of else said
+
+
+def _query_difference(seen: Tensor, want: Tensor, text: int, i: int) -> str:
+    """Describe where query i of a text looks, and where it should."""
     target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
     # A message counts tokens as the questions do, from 0.
     values = {"i": i, "target": target, "enough": ENOUGH, "largest": f"{seen[text, i, most]:.2f}"}
