@@ -398,17 +398,16 @@ def handles(
         ValueError: a temperature is not above 0, there is not one for each layer, or `heads` does not
             have the shape (L, H).
     """
-    one = isinstance(temperature, int | float)
-    temperatures = [temperature] * shape.n_layers if one else list(temperature)
-    if len(temperatures) != shape.n_layers:
-        raise ValueError(f"expected {shape.n_layers} temperatures; got {len(temperatures)}")
-    if not all(t > 0 for t in temperatures):
+    each = temperature if isinstance(temperature, Sequence) else [temperature] * shape.n_layers
+    if len(each) != shape.n_layers:
+        raise ValueError(f"expected {shape.n_layers} temperatures; got {len(each)}")
+    if not all(of_layer > 0 for of_layer in each):
         raise ValueError(f"expected a temperature above 0; got {temperature}")
     if heads is not None and heads.shape != (shape.n_layers, shape.n_heads):
         raise ValueError(f"expected heads ({shape.n_layers}, {shape.n_heads}); got {tuple(heads.shape)}")
     undone = 1.0 if scaled else math.sqrt(shape.d_model // shape.n_heads)
     edits: dict[str, Edit] = {}
-    for layer, of_layer in enumerate(temperatures):
+    for layer, of_layer in enumerate(each):
         edits[f"{layer}.attention.scores"] = partial(_divide, by=of_layer / undone)
         if heads is not None:
             edits[f"{layer}.attention.heads"] = partial(torch.mul, heads[layer, :, None, None])  # (H, 1, 1)
