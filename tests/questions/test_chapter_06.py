@@ -379,18 +379,29 @@ def previous_but_the_first_looks_further(words, positions):
     return 100 * positions[1:].T, asked.T
 
 
+test_a_head_that_knows_nouns_alone_has_two_mistakes = expected_verdicts(
+    {
+        "nouns alone": (
+            "6.7",
+            lambda words, is_noun, positions: (100 * words.sum(0)[:, None], words[is_noun].sum(0)[:, None]),
+            "failed", "itself-not-left-out", ["Two mistakes at once", "All nouns before a token"],
+        ),
+    }
+)  # fmt: skip
+
+
 test_a_message_counts_tokens_from_0 = expected_verdicts(
     {"token 1": ("6.6", previous_but_the_first_looks_further, "failed", None, ["token 1 should look at token 0,"])}
 )
 
 
+def looks_at_position_2(words, is_noun, positions):
+    return 100 * positions.sum(0)[:, None], 100 * positions[2][:, None]
+
+
 def test_two_tokens_with_the_same_weight_are_not_a_question_of_sharpness() -> None:
-    """Keys that say "noun" and no more: two nouns get 0.5 each, however large the scores are."""
-
-    def nouns_alone(words, is_noun, positions):
-        return 100 * words.sum(0)[:, None], (words * is_noun[:, None]).sum(0)[:, None]
-
-    seen = verdict(QUESTIONS["6.7"], nouns_alone)
+    """Keys that say "position 2" and no more: tokens 0 and 1 get 0.5 each of token 1, however large the scores are."""
+    seen = verdict(QUESTIONS["6.7"], looks_at_position_2, seed=1)
     assert seen.status == "failed"
     assert "as much to token" in seen.message
     assert "sharper" not in seen.message
@@ -401,11 +412,7 @@ def test_two_tokens_with_the_same_weight_are_not_a_question_of_sharpness() -> No
 
 def test_the_text_of_a_wrong_token_is_shown() -> None:
     """The ids and the nouns of the message name the right token again."""
-
-    def nouns_alone(words, is_noun, positions):
-        return 100 * words.sum(0)[:, None], (words * is_noun[:, None]).sum(0)[:, None]
-
-    message = verdict(QUESTIONS["6.7"], nouns_alone).message
+    message = verdict(QUESTIONS["6.7"], looks_at_position_2).message
     i, target = map(int, re.search(r"token (\d+) should look at token (\d+)", message).groups())
     ids, nouns = map(json.loads, re.search(r"ids = (\[.*?\])\. Of these words, (\[.*?\]) are nouns", message).groups())
     assert target == max(j for j in range(i) if ids[j] in nouns)
@@ -421,6 +428,15 @@ test_a_product_of_whole_numbers_and_fractions_asks_for_float = expected_verdicts
             "6.7", lambda words, is_noun, positions: (torch.arange(len(positions)) @ positions, words.T), "error",
             "whole-numbers-in-a-product", ["`.float()`"],
         ),
+        "long · float": (
+            "6.7", lambda words, is_noun, positions: torch.arange(words.shape[1]) @ words[0], "error",
+            "whole-numbers-in-a-product", ["found Long and Float", "`.float()`"],
+        ),
+        "a batch of long @ float": (
+            "6.7", lambda words, is_noun, positions: words.long()[None] @ words.T[None], "error",
+            "whole-numbers-in-a-product", ["expected scalar type", "`.float()`"],
+        ),
+        "double @ float": ("6.7", lambda words, is_noun, positions: words.double() @ words.T, "error", None, []),
     }
 )  # fmt: skip
 

@@ -93,7 +93,7 @@ CAUSES = (
     ),
     (
         "RuntimeError",
-        r"(?i)(same dtype|expected scalar type).*\b(bool|int|long|byte)\b",
+        r"(?i)(same dtype|expected scalar type)(?=.*\b(bool|int|long|byte)\b)(?=.*\b(float|double|half)\b)",
         "whole-numbers-in-a-product",
         mark(
             "One of the two holds whole numbers, or True and False, and the other fractions. "

@@ -174,8 +174,8 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
  * @param {State} parts
  * @param {SetState<State>} set */
 function keyNames({ preset, real, tokens }, set) {
-  const grab = dragged(({ event: { clientX, currentTarget } }) => {
-    const begun = [.../** @type {HTMLTableRowElement} */ (currentTarget).cells].slice(0, tokens.length);
+  const grab = dragged(({ area, event: { clientX } }) => {
+    const begun = [.../** @type {HTMLTableRowElement} */ (area).cells].slice(0, tokens.length);
     set({ real: Math.max(1, begun.filter((cell) => cell.getBoundingClientRect().left < clientX).length) });
   });
   const kind = (/** @type {number} */ i) => (i === real - 1 ? "qkv-real-end" : i < real ? "" : "qkv-filling");
