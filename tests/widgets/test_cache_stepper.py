@@ -348,6 +348,22 @@ def test_it_fits_on_a_phone_and_keeps_its_height_through_a_text(page: Page, is_s
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("step", [1, 4])
+def test_the_arrow_of_the_handle_stands_between_its_word_and_the_cells(page: Page, step: int):
+    as_on_a_phone(page)
+    put(page, step=step)
+    word, arrow, end, cell = page.locator(".qkv-kv-row:has(:checked)").evaluate("""row => {
+      const label = row.querySelector("label");
+      const { left, width } = getComputedStyle(label, "::before");
+      const boxOf = (part) => row.querySelector(part).getBoundingClientRect();
+      const [word, pill, cell] = ["label span", "label", "i"].map(boxOf);
+      const arrow = pill.left + parseFloat(left);
+      return [word.right, arrow, arrow + parseFloat(width), cell.left];
+    }""")
+    assert word < arrow < end <= cell
+
+
+@pytest.mark.browser
 def test_a_late_token_s_cost_is_folded_away_with_the_real_models(page: Page):
     far = page.locator("[data-number=far-ratio]")
     expect(far).to_be_hidden()

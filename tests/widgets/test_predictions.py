@@ -203,6 +203,23 @@ def test_a_typed_guess_beyond_the_ends_of_the_line_is_on_it(start):
     assert (line_place(page, "guess"), line_place(page, "answer")) == (1, pytest.approx(32 / 400))
 
 
+@pytest.mark.parametrize(("ends", "guess"), [([0, 40], "33"), ([0, 100], "90"), ([1, 1000], "1")])
+def test_the_answer_s_number_covers_no_other_number_of_the_line(start, ends, guess):
+    page = start("predictNumber", NUMBER | {"ends": ends})
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.get_by_role("spinbutton").fill(guess)
+    frame(page)
+    check(page)
+    covered = page.locator(".qkv-number-line").evaluate("""line => {
+      const answer = line.querySelector(".qkv-line-answer > span").getBoundingClientRect();
+      return [...line.querySelectorAll("small, .qkv-line-guess")].filter((each) => {
+        const { left, right, top, bottom } = each.getBoundingClientRect();
+        return left < answer.right && right > answer.left && top < answer.bottom && bottom > answer.top;
+      }).map((each) => each.innerText);
+    }""")
+    assert covered == []
+
+
 def test_enter_checks_a_number_and_nothing_without_one(start):
     page = start("predictNumber", NUMBER)
     field = page.get_by_role("spinbutton", name="your guess")

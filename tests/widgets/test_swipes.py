@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page
 
 from .conftest import frame
 from .test_access import draw, made, state
+from .test_head_atlas import of_words
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., Page]
@@ -87,6 +88,7 @@ def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[st
         ("Everywhere", {}, ".qkv-asking-grip", "token"),
         ("CacheStepper", {"step": 3}, ".qkv-kv-row:nth-child(5) .qkv-kv-word", "step"),
         ("TransformerFlow", {"word": 1}, ".qkv-flow-word:nth-child(3)", "word"),
+        ("HeadAtlas", of_words(8, token=1), ".qkv-atlas-words div:nth-child(2)", "token"),
     ],
 )
 def test_a_finger_drags_up_and_down_where_things_lie_below_each_other(
@@ -96,3 +98,22 @@ def test_a_finger_drags_up_and_down_where_things_lie_below_each_other(
     before = page.evaluate(TRAITS, [trait])
     assert swipe(page, picture, 0, 50) == 0
     assert page.evaluate(TRAITS, [trait])[0] > before[0]
+
+
+@pytest.mark.parametrize("part", [".qkv-kv-word", ".qkv-kv-word span", "[data-part=k]"])
+def test_a_tap_on_any_part_of_a_row_of_the_cache_changes_its_word(open_page: OpenPage, part: str):
+    page, row = opened(open_page, ("CacheStepper", {"step": 8}), ".qkv-kv-row:nth-child(4)")
+    row.locator(part).tap()
+    frame(page)
+    assert page.evaluate(TRAITS, ["changed"]) == [3]
+
+
+def test_a_list_that_leaves_tokens_out_is_scrolled_and_offers_no_drag(open_page: OpenPage):
+    page, words = opened(open_page, ("HeadAtlas", of_words(32, token=20)), ".qkv-atlas-words")
+    arrow = "e => getComputedStyle(e, '::after').content"
+    assert page.locator(".qkv-atlas-asks span").evaluate(arrow) == "none"
+    assert swipe(page, words, 0, -100) > 50
+    assert page.evaluate(TRAITS, ["token"]) == [20]
+    words.locator("div").nth(2).tap()
+    frame(page)
+    assert page.evaluate(TRAITS, ["token"]) != [20]

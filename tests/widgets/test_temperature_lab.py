@@ -222,10 +222,15 @@ def test_the_thermometer_is_dragged(lab: Page):
 
 
 @pytest.mark.browser
-def test_on_the_thermometer_a_finger_drags_the_knob_and_scrolls_beside_it(open_page: Callable[..., Page]):
-    page, knob = opened(open_page, ("TemperatureLab", {}), ".qkv-thermometer b")
-    assert swipe(page, knob, 0, -60) == 0
-    assert trait(page, "temperature") > 1
+@pytest.mark.parametrize("part", ["b", "b var", ".qkv-drag"])
+def test_on_the_thermometer_a_finger_drags_the_knob_and_its_track(open_page: Callable[..., Page], part: str):
+    page, handle = opened(open_page, ("TemperatureLab", {"temperature": 0.4}), f".qkv-thermometer {part}")
+    assert swipe(page, handle, 0, -60) == 0
+    assert trait(page, "temperature") > 0.8
+
+
+@pytest.mark.browser
+def test_beside_the_thermometer_a_finger_scrolls(open_page: Callable[..., Page]):
     page, word = opened(open_page, ("TemperatureLab", {}), ".qkv-key-name")
     assert swipe(page, word, 0, -60) > 10
     assert trait(page, "temperature") == 1

@@ -325,22 +325,23 @@ function list(seen, { contrast }, set) {
   const { queries, keys, row, token } = seen;
   const tokens = listed(seen);
   const isOwn = queries === keys;
+  const isWhole = keys.length <= LISTED; // else the list changes with the token, under the finger
   const from = isOwn ? tokens.indexOf(token) : tokens.length / 2 - 0.5;
   const grab = dragged(({ y, isPress }) => {
-    if (isOwn && (isPress || keys.length <= LISTED)) set({ token: tokens[partAt(y, tokens.length)] });
+    if (isOwn && (isPress || isWhole)) set({ token: tokens[partAt(y, tokens.length)] });
   });
   const most = contrast ? largest(row) || 1 : 1;
   const numbered = Math.max(SEEN, Math.min(NUMBERED, largest(row)));
   const colour = (/** @type {number} */ j) => Math.round((100 * row[j]) / most) / 100;
   const line = (/** @type {number} */ j, /** @type {number} */ at) => {
     const kind = `${isOwn && j === token ? "qkv-atlas-asks" : ""} ${at && j > tokens[at - 1] + 1 ? "qkv-atlas-gap" : ""}`;
-    return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${keys.length > LISTED ? html`<small>${j + 1}</small> ${spaced(keys[j])}` : listedToken(keys, j)}</span>${
+    return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${isWhole ? listedToken(keys, j) : html`<small>${j + 1}</small> ${spaced(keys[j])}`}</span>${
       row[j] < numbered ? nothing : html` <b>${shown(row[j])}</b>`
     }</div> `;
   };
   return html`<div class="qkv-atlas-list" style="--rows: ${tokens.length}">
     <svg viewBox="0 0 100 ${tokens.length}" preserveAspectRatio="none" aria-hidden="true">${tokens.map((j, at) => arc(from, at, colour(j)))}</svg>
-    <div class="qkv-atlas-words ${isOwn ? "qkv-atlas-own" : ""}" @pointerdown=${grab} @pointermove=${grab}>${tokens.map(line)}</div>
+    <div class="qkv-atlas-words ${isOwn ? "qkv-atlas-own" : ""} ${isOwn && isWhole ? "qkv-atlas-along" : ""}" @pointerdown=${grab} @pointermove=${grab}>${tokens.map(line)}</div>
   </div>`;
 }
 

@@ -203,12 +203,11 @@ const times = (/** @type {number} */ ratio) => `${num(ratio, { places: Number.is
 
 // ---- drawing
 
-/** @typedef {PointerEvent & { currentTarget: Element }} Press */
-
 /** Return the row under the pointer, if there is one.
- * @param {Press} event */
-function pointedAt({ clientX, clientY, currentTarget }) {
-  const root = /** @type {Document | ShadowRoot} */ (currentTarget.getRootNode());
+ * @param {Element} area
+ * @param {PointerEvent} event */
+function pointedAt(area, { clientX, clientY }) {
+  const root = /** @type {Document | ShadowRoot} */ (area.getRootNode());
   return /** @type {HTMLElement | null | undefined} */ (
     root.elementFromPoint(clientX, clientY)?.closest(".qkv-kv-row")
   );
@@ -244,12 +243,13 @@ const changing = ({ changed }) => ({
  * @param {string} id */
 function grid(state, set, id) {
   const handle = state.step === LAST ? changing(state) : reading(state);
-  const along = dragged(({ event }) => {
-    const row = pointedAt(event);
+  const along = dragged(({ area, event }) => {
+    const row = pointedAt(area, event);
     if (row) set(handle.choose(Number(row.dataset.place)));
   });
   // The area has caught the press, not the word: from here on the arrow keys go on.
-  const goOn = (/** @type {Press} */ event) => pointedAt(event)?.querySelector("input")?.focus({ preventScroll: true });
+  const goOn = (/** @type {PointerEvent & { currentTarget: Element }} */ event) =>
+    pointedAt(event.currentTarget, event)?.querySelector("input")?.focus({ preventScroll: true });
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
   return html`<div class="qkv-kv-grid qkv-drag" role="radiogroup" aria-label=${handle.label}
     @pointerdown=${along} @pointermove=${along} @pointerup=${goOn}>

@@ -2,9 +2,11 @@
  *
  * The area has the class `qkv-drag`. For the keyboard, the widget has sliders beside the area or under it. */
 
-/** @typedef {{ x: number, y: number, isPress: boolean, event: PointerEvent & { currentTarget: Element } }} Grip
+/** @typedef {PointerEvent & { currentTarget: Element }} Press */
+/** @typedef {{ x: number, y: number, isPress: boolean, area: Element, event: PointerEvent }} Grip
  * the pointer's position as shares of the area's width and height, from 0 at the left and the top to 1; and whether the
- * button or finger has just gone down */
+ * button or finger has just gone down. A finger's press may be told after its event, which then has no `currentTarget`:
+ * take `area` */
 
 /** Return a listener for an area's `pointerdown` and `pointermove`: it calls `work` for a press and each drag move.
  *
@@ -13,10 +15,10 @@
  * sideways or is lifted. A swipe that scrolls the page changes nothing. A handle in the area with `touch-action: none` is
  * grabbed at once and can be dragged up and down.
  * @param {(grip: Grip) => void} work */
-export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
+export const dragged = (work) => (/** @type {Press} */ event) => {
   if (event.buttons !== 1) return;
   const area = event.currentTarget;
-  const call = (/** @type {Grip["event"]} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
+  const call = (/** @type {PointerEvent} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
   if (event.type === "pointerdown") {
     area.setPointerCapture(event.pointerId);
     pressed.delete(area);
@@ -37,24 +39,28 @@ export const dragged = (work) => (/** @type {Grip["event"]} */ event) => {
 };
 
 /** For each area, the press of a finger that has not yet moved sideways or been lifted.
- * @type {WeakMap<Element, Grip["event"]>} */
+ * @type {WeakMap<Element, PointerEvent>} */
 const pressed = new WeakMap();
 
-/** @param {Grip["event"]} event */
-const mayScroll = ({ pointerType, currentTarget, target }) =>
-  pointerType === "touch" &&
-  getComputedStyle(currentTarget).touchAction === "pan-y" &&
-  getComputedStyle(/** @type {Element} */ (target)).touchAction !== "none";
+/** Check whether a press may become a swipe that scrolls the page: it is a finger's, and on no handle or part of one.
+ * @param {Press} event */
+function mayScroll({ pointerType, currentTarget, target }) {
+  if (pointerType !== "touch") return false;
+  const actionOf = (/** @type {Element} */ each) => getComputedStyle(each).touchAction;
+  let each = /** @type {Element} */ (target);
+  while (each !== currentTarget && actionOf(each) !== "none") each = /** @type {Element} */ (each.parentElement);
+  return actionOf(each) === "pan-y";
+}
 
 /** @param {Element} area
- * @param {Grip["event"]} event
+ * @param {PointerEvent} event
  * @param {boolean} isPress
  * @returns {Grip} */
 function gripIn(area, event, isPress) {
   const { left, top, width, height } = area.getBoundingClientRect();
   const x = inside((event.clientX - left) / width);
   const y = inside((event.clientY - top) / height);
-  return { x, y, isPress, event };
+  return { x, y, isPress, area, event };
 }
 
 /** @param {number} share */

@@ -174,8 +174,8 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
  * @param {State} parts
  * @param {SetState<State>} set */
 function keyNames({ preset, real, tokens }, set) {
-  const grab = dragged(({ event: { clientX, currentTarget } }) => {
-    const begun = [.../** @type {HTMLTableRowElement} */ (currentTarget).cells].slice(0, tokens.length);
+  const grab = dragged(({ area, event: { clientX } }) => {
+    const begun = [.../** @type {HTMLTableRowElement} */ (area).cells].slice(0, tokens.length);
     set({ real: Math.max(1, begun.filter((cell) => cell.getBoundingClientRect().left < clientX).length) });
   });
   const kind = (/** @type {number} */ i) => (i === real - 1 ? "qkv-real-end" : i < real ? "" : "qkv-filling");
@@ -231,13 +231,12 @@ const cells = (
   ${row.weights.map((_, key) => cell(row, key, state, set))}
   <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
-/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma. Letters after the
- * third are left out where they have no room.
+/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma.
  * @param {string} token */
 function name(token) {
   const [word, gloss] = token.split(" ");
   if (!gloss || !/\p{L}/u.test(word)) return word;
-  return html`<span>${gloss.slice(0, 3)}<span class="qkv-gloss-end">${gloss.slice(3)}</span></span><small>${word}</small>`;
+  return html`<span>${gloss}</span><small>${word}</small>`;
 }
 
 /** @param {Row} row

@@ -81,12 +81,12 @@ function answerOn({ answer, near, unit, guess: [guess] }, place) {
  * @param {State} state
  * @param {Grip} grip
  * @returns {Partial<State>} */
-function dragTo(state, { x, event, isPress }) {
+function dragTo(state, { x, area, event, isPress }) {
   const from = event.clientX;
   if (!isPress) {
     const { hold, from, isTap } = state.grip;
     if (isTap && Math.abs(event.clientX - from) < SLACK) return {};
-    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const { left, width } = area.getBoundingClientRect();
     const share = Math.min(1, Math.max(0, (event.clientX - hold - left) / width));
     return { grip: { hold, from, isTap: false }, draft: [valueAt(state, share)] };
   }
