@@ -14,7 +14,7 @@ from traitlets import TraitError
 from qkv.attention import causal_mask, masked_softmax, window_mask
 from qkv.widgets import MaskPainter
 
-from .conftest import frame
+from .conftest import frame, open_phone
 from .node import ROOT, node
 
 N = 7
@@ -118,6 +118,16 @@ def test_it_opens_on_the_causal_mask(open_page: Callable[..., Page]):
     assert shown(page, 0) == ["1.00"] + ["0.00"] * 6
     assert shown(page, 5)[0] == "0.56"
     assert summary(page) == "它 (it) sees 6 of 7 words. Their weights grow ×1.46 to sum to 1."
+
+
+def test_a_phone_shows_whole_words_over_the_columns(open_page: Callable[..., Page]):
+    page = opened(open_phone(open_page))
+    words = page.locator(".qkv-mask thead tr:last-child th > span")
+    assert words.all_inner_texts() == ["cat", "chased", "mouse", "because", "it", "hungry"]
+    cut = "all => all.filter((word) => word.matches(':has(*)') || getComputedStyle(word).overflow !== 'visible').length"
+    assert words.evaluate_all(cut) == 0
+    slants = words.evaluate_all("all => all.map((word) => getComputedStyle(word).rotate)")
+    assert set(slants) == {"-45deg"}
 
 
 def test_a_press_hides_a_key_and_another_shows_it(open_page: Callable[..., Page]):

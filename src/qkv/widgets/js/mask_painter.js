@@ -231,13 +231,12 @@ const cells = (
   ${row.weights.map((_, key) => cell(row, key, state, set))}
   <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
-/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma. Letters after the
- * third are left out where they have no room.
+/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma.
  * @param {string} token */
 function name(token) {
   const [word, gloss] = token.split(" ");
   if (!gloss || !/\p{L}/u.test(word)) return word;
-  return html`<span>${gloss.slice(0, 3)}<span class="qkv-gloss-end">${gloss.slice(3)}</span></span><small>${word}</small>`;
+  return html`<span>${gloss}</span><small>${word}</small>`;
 }
 
 /** @param {Row} row

@@ -64,7 +64,7 @@ var tt=globalThis,mt=e=>e,U=tt.trustedTypes,ft=U?U.createPolicy("lit-html",{crea
     <button type="button" aria-pressed=${t} ?disabled=${B(e,s)} @click=${()=>n({told:e.query})}>${Ft(s.tokens[e.query])}</button>
   </th>
   ${e.weights.map((o,r)=>Te(e,r,s,n))}
-  <td class="qkv-mask-end">${Ne(e)}</td>`;function Ft(e){let[t,s]=e.split(" ");return!s||!/\p{L}/u.test(t)?t:m`<span>${s.slice(0,3)}<span class="qkv-gloss-end">${s.slice(3)}</span></span><small>${t}</small>`}function Te(e,t,s,n){let{tokens:o}=s,{query:r}=e,i=e.weights[t],c=`qkv-heat ${e.mask[t]?"":"qkv-hidden"} ${ut(e,t)?"qkv-leak":""}`,a=o.length*r+t,h=s.spilled===a&&!e.mask[t];return m`<td><label data-cell=${a} class=${h?"qkv-spill":""}>
+  <td class="qkv-mask-end">${Ne(e)}</td>`;function Ft(e){let[t,s]=e.split(" ");return!s||!/\p{L}/u.test(t)?t:m`<span>${s}</span><small>${t}</small>`}function Te(e,t,s,n){let{tokens:o}=s,{query:r}=e,i=e.weights[t],c=`qkv-heat ${e.mask[t]?"":"qkv-hidden"} ${ut(e,t)?"qkv-leak":""}`,a=o.length*r+t,h=s.spilled===a&&!e.mask[t];return m`<td><label data-cell=${a} class=${h?"qkv-spill":""}>
     <input class="qkv-over" type="checkbox" .checked=${H(e.mask[t])} ?disabled=${B(e,s)} aria-label=${l`${R(o[r])} may attend to ${R(o[t])}`}
       @change=${()=>n({flipped:Vt(s.flipped,a),told:r,spilled:a})}>
     <span class=${c} style="--qkv-p: ${i||0}">${J(i)}</span>
