@@ -327,6 +327,15 @@ def test_the_temperature_divides_scores_and_no_scale_is_a_temperature():
     assert_near(flat[0, 0, -1], torch.full((N,), 1 / N, dtype=torch.float64), atol=1e-6)
 
 
+def test_each_layer_can_have_its_own_temperature():
+    model, ids = decoder(), some_ids(2, N)
+    plain, hot = turned(model, ids), turned(model, ids, temperature=(1.0, 3.0, 1.0))
+    assert torch.equal(hot["0.attention.weights"], plain["0.attention.weights"])
+    assert_near(hot["1.attention.scores"], plain["1.attention.scores"] / 3)
+    last = hot["2.attention.q"] @ hot["2.attention.k"].mT / math.sqrt(6)
+    assert_near(hot["2.attention.scores"], last)
+
+
 def test_a_head_that_is_off_adds_nothing():
     model, ids = decoder(), some_ids(2, N)
     heads = torch.ones(3, 4, dtype=torch.bool)
@@ -345,7 +354,15 @@ def test_without_positions_an_encoder_sees_a_set():
     assert (model(ids[:, order]) - model(ids)[:, order]).abs().max() > 0.1
 
 
-@pytest.mark.parametrize("turns", [{"temperature": 0.0}, {"heads": torch.ones(4, 3, dtype=torch.bool)}])
+@pytest.mark.parametrize(
+    "turns",
+    [
+        {"temperature": 0.0},
+        {"temperature": (1.0, 0.0, 1.0)},
+        {"temperature": (1.0, 2.0)},
+        {"heads": torch.ones(4, 3, dtype=torch.bool)},
+    ],
+)
 def test_handles_that_fit_no_model_are_refused(turns):
     with pytest.raises(ValueError, match="expected"):
         handles(SHAPE, **turns)

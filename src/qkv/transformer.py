@@ -377,31 +377,38 @@ class Places(dict[str, Tensor]):
         return torch.stack([self[name] for name in names if name in self], dim=1)
 
 
+def _divide(scores: Tensor, by: float) -> Tensor:
+    return scores / by
+
+
 def handles(
     shape: TransformerShape,
-    temperature: float = 1.0,
+    temperature: float | Sequence[float] = 1.0,
     scaled: bool = True,
     positions: bool = True,
     heads: Tensor | None = None,
 ) -> dict[str, Edit]:
     """Return the edits that apply the handles of the course's widgets to a model.
 
-    The scores are divided by the temperature. If `scaled` is False, the division by √d_head is
-    undone, as with a temperature of 1/√d_head. Without positions, zeros are added instead.
-    `heads`, bool (L, H), True = on, switches heads off: their output before W_O becomes 0.
+    The scores are divided by the temperature; a sequence has one for each layer. If `scaled` is False,
+    the division by √d_head is undone, as with a temperature of 1/√d_head. Without positions, zeros are
+    added instead. `heads`, bool (L, H), True = on, switches heads off: their output before W_O becomes 0.
 
     Raises:
-        ValueError: the temperature is not above 0, or `heads` does not have the shape (L, H).
+        ValueError: a temperature is not above 0, there is not one for each layer, or `heads` does not
+            have the shape (L, H).
     """
-    if not temperature > 0:
+    each = temperature if isinstance(temperature, Sequence) else [temperature] * shape.n_layers
+    if len(each) != shape.n_layers:
+        raise ValueError(f"expected {shape.n_layers} temperatures; got {len(each)}")
+    if not all(of_layer > 0 for of_layer in each):
         raise ValueError(f"expected a temperature above 0; got {temperature}")
     if heads is not None and heads.shape != (shape.n_layers, shape.n_heads):
         raise ValueError(f"expected heads ({shape.n_layers}, {shape.n_heads}); got {tuple(heads.shape)}")
-    d_head = shape.d_model // shape.n_heads
-    divisor = temperature if scaled else temperature / math.sqrt(d_head)
+    undone = 1.0 if scaled else math.sqrt(shape.d_model // shape.n_heads)
     edits: dict[str, Edit] = {}
-    for layer in range(shape.n_layers):
-        edits[f"{layer}.attention.scores"] = lambda scores: scores / divisor
+    for layer, of_layer in enumerate(each):
+        edits[f"{layer}.attention.scores"] = partial(_divide, by=of_layer / undone)
         if heads is not None:
             edits[f"{layer}.attention.heads"] = partial(torch.mul, heads[layer, :, None, None])  # (H, 1, 1)
     if not positions:

@@ -122,6 +122,9 @@ def test_the_model_is_loaded_when_asked_and_stays_without_a_network(page_with_mo
     widget.get_by_role("textbox", name="sentence", exact=True).fill("A kumquat is unbelievable")
     expect(widget.locator(".qkv-atlas-words").first).to_contain_text("##qua")
     assert any("rows/" in url for url in asked)
+    for sentence, word in (("The dog ran because it was late", "it"), ("The dog ran", "[SEP]"), ("Is it late", "it")):
+        widget.get_by_role("textbox", name="sentence", exact=True).fill(sentence)
+        expect(finding).to_contain_text(f", {word} looks")
     page.context.set_offline(True)
     widget.get_by_role("textbox", name="compare with").fill("The kumquat is here")
     expect(similarity).not_to_have_text("–")

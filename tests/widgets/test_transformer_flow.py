@@ -385,3 +385,16 @@ def test_the_choice_of_a_sentence_is_beside_the_answer(open_page: OpenPage, widt
     assert choice
     assert answer
     assert 0 <= answer["y"] - choice["y"] - choice["height"] < 20
+
+
+@pytest.mark.browser
+def test_on_a_phone_the_names_of_the_parts_are_apart_and_on_one_line(open_page: OpenPage):
+    page = open_phone(open_page)
+    show(page)
+    names = page.locator(".qkv-flow-part:not([data-part=residual]) span").evaluate_all("""names => names
+      .filter((each) => each.innerText && each.checkVisibility())
+      .map((each) => each.getBoundingClientRect()).map(({ left, right, height }) => [left, right, height])
+      .sort((a, b) => a[0] - b[0])""")
+    assert len(names) == 2
+    assert max(height for *_, height in names) <= 20
+    assert all(right + 8 <= left for (_, right, _), (left, *_) in pairwise(names))

@@ -151,6 +151,12 @@ def temperatures(seed: int) -> dict[str, list[float]]:
     }
 
 
+def temperature_of_one_layer(seed: int) -> list[float]:
+    """Return the shares at T = 3: in both layers, in the first alone, in the last alone."""
+    new = sentences("new", 1000, seed=1)
+    return [round(accuracy(tagger(seed), new, temperature=at).it, 4) for at in ((3, 3), (3, 1), (1, 3))]
+
+
 def query_or_keys(seed: int) -> dict[str, float]:
     """Return how often *it* turns to the other noun when only its query, or only the keys, come from a new sentence.
 
@@ -247,6 +253,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "heads": heads,
     "recurrent": recurrent,
     "temperatures": temperatures,
+    "temperature_of_one_layer": temperature_of_one_layer,
     "query_or_keys": query_or_keys,
     "steps_of_one_layer": steps_of_one_layer,
     "wide_layer": wide_layer,

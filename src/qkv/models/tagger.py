@@ -72,7 +72,7 @@ class Tagger(nn.Module):
         self,
         sentence: str | Sequence[str],
         *,
-        temperature: float = 1.0,
+        temperature: float | Sequence[float] = 1.0,
         scaled: bool = True,
         positions: bool = True,
         heads: Any = None,
@@ -80,8 +80,8 @@ class Tagger(nn.Module):
     ) -> Tagged:
         """Predict the word classes and the noun for *it* in one sentence, in English or Chinese.
 
-        The keyword arguments change the model. `heads`, booleans (layers, heads), says which heads
-        are on. `parts` are the keyword arguments of `switched_off`.
+        The keyword arguments change the model. `temperature` is one number, or one for each layer. `heads`,
+        booleans (layers, heads), says which heads are on. `parts` are the keyword arguments of `switched_off`.
 
         Raises:
             ValueError: a word is not known, the sentence is too long, or an argument is not valid.
@@ -106,7 +106,7 @@ class Tagger(nn.Module):
     def _edits(
         self,
         places: Places,
-        temperature: float = 1.0,
+        temperature: float | Sequence[float] = 1.0,
         scaled: bool = True,
         positions: bool = True,
         heads: Any = None,

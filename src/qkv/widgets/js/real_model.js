@@ -24,7 +24,7 @@ import { whenColoursChange } from "./heatmap.js";
 /** @import { RealModel as Model, Text } from "../../../../real_model/engine.js" */
 /** @typedef {{ sentence: string, other: string, layer: number, head: number, token: number, matrix: boolean, contrast: boolean, order: string,
  *   off: number[][], temperature: number, scaled: boolean, stored: string[][], packed: DataView, repainted: number,
- *   model: Model | null, texts: Record<string, Text>, phase: "stored" | "loading" | "ready", loaded: number, total: number,
+ *   kept: string, model: Model | null, texts: Record<string, Text>, phase: "stored" | "loading" | "ready", loaded: number, total: number,
  *   problem: string }} State */
 
 const [LAYERS, HEADS] = [6, 12];
@@ -33,8 +33,8 @@ const SIZE = "13 MB";
 const SEPARATORS = new Set(["[SEP]"]);
 
 export default widget("RealModel", {
-  // The loaded model, the texts that it has read by their sentences, how far it is loaded, and what went wrong.
-  own: { repainted: 0, model: null, texts: {}, phase: "stored", loaded: 0, total: 0, problem: "" },
+  // The chosen token while its sentence is changed, the loaded model, the texts that it has read by their sentences, how far it is loaded, and what went wrong.
+  own: { repainted: 0, kept: "", model: null, texts: {}, phase: "stored", loaded: 0, total: 0, problem: "" },
   setup: ({ state, set, eachDrawing }) => {
     eachDrawing(reader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
@@ -142,7 +142,8 @@ function reader(state, set) {
           const problem = read.rows.length
             ? ""
             : t`The sentence has ${read.ids.length} tokens; the page takes ${LONGEST}.`;
-          set({ texts: { ...state.texts, [text]: read }, problem });
+          const token = text === state.sentence && state.token < 0 ? placeOf(state.kept, read) : state.token;
+          set({ texts: { ...state.texts, [text]: read }, problem, token });
         },
         () => {
           asked.delete(text);
@@ -151,6 +152,21 @@ function reader(state, set) {
       );
     }
   };
+}
+
+/** Return the place of a token in a text, or −1.
+ * @param {string} token
+ * @param {Text | undefined} text */
+const placeOf = (token, text) => (text ? text.tokens.indexOf(token) : -1);
+
+/** Return the change of the state for a typed sentence: the chosen token stays chosen if the sentence has it.
+ * @param {State} state
+ * @param {string} sentence
+ * @returns {Partial<State>} */
+function typed(state, sentence) {
+  const { queries, token } = chosen(state);
+  const kept = state.token < 0 ? state.kept : queries[token];
+  return { sentence, kept, token: placeOf(kept, state.texts[sentence]) };
 }
 
 /** Load the model and show the progress.
@@ -212,7 +228,7 @@ function sentence(state, set, id) {
       isReady || !isStored
         ? html`<label class="qkv-control qkv-typed"><span class="qkv-label">${label}</span>
       <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
-        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ sentence: target.value, token: -1 })}></label>`
+        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set(typed(state, target.value))}></label>`
         : nothing
     }`;
 }

@@ -167,7 +167,7 @@ const answer = (kind, before, y) =>
  * A norm of a feed-forward network goes with it.
  * @type {Record<Part, { x: number, isOnStream?: boolean, of?: Branch["part"] }[]>} */
 const SPOTS = {
-  residual: [{ x: 48, isOnStream: true }],
+  residual: [{ x: 42, isOnStream: true }],
   norm: [...BRANCHES.map(({ norm, part }) => ({ x: norm, of: part })), { x: stageNamed("norm").x, isOnStream: true }],
   feed_forward: BRANCHES.filter(({ part }) => part === "feed_forward").map(({ middle }) => ({ x: middle })),
 };
