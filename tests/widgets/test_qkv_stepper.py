@@ -192,6 +192,8 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     expect(lead).to_have_text("it asks. The key of cat fits best.")
     weights = page.locator(".qkv-query-weight")
     assert weights.all_inner_texts() == ["0.00", "0.88", "0.12"]
+    areas = page.locator(".qkv-query-areas").all_inner_texts()
+    assert "".join(areas).strip() == "", "on a phone, an area is narrower than a number"
     assert page.locator(".qkv-query-meets").evaluate("e => e.getBoundingClientRect().bottom") <= 450
     for row in (2, 1, 0):
         page.get_by_role("radio").nth(row).check(force=True)

@@ -70,9 +70,8 @@ function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
       <div class="qkv-query-areas" aria-hidden="true">${query.map((entry, f) => {
         const key = keys[i][f];
         const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
-        const hasRoom = Math.abs(entry) >= 1 && Math.abs(key) >= 2 && widest === WIDEST && highest === HIGHEST;
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
-        return html`<span style="${wide(entry)}; ${high}"><i class=${kind}>${hasRoom ? short(entry * key) : ""}</i></span>`;
+        return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
       })}</div>
       <span class="qkv-query-met">${short(scores[i])}</span>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
