@@ -183,8 +183,11 @@ const switches = (part, state, set, id) =>
     const name = isOnStream && part === "norm" ? "" : nameOfPart(part);
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
     return html`<label class="qkv-flow-part ${isOnStream ? "qkv-flow-on-stream" : ""}" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
-      @pointerdown=${(/** @type {Event} */ event) => event.stopPropagation()}>${i ? "" : input}<i></i><span>${name}</span></label>`;
+      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i></i><span>${name}</span></label>`;
   });
+
+/** A press or a swipe that begins on a part chooses no word. */
+const alone = (/** @type {Event} */ event) => event.stopPropagation();
 
 /** Return the paths of the chosen word: its branches and its stream.
  * @param {ReturnType<typeof shapesOf>} paths */
