@@ -276,7 +276,7 @@ SAID = {
         "error", "a-number-for-a-tensor", ["plain number"],
     ),
     "a test that raises": ("3.5", lambda attend: 1 / 0, "error", None, ["ZeroDivisionError"]),
-    "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", None, ["positional arguments"]),
+    "a test for errors": ("3.5", lambda attend: attend(torch.ones(3)), "error", "arguments-do-not-fit", ["positional"]),
     "a test of nothing": ("3.5", lambda attend: None, "not attempted", None, ["returned None"]),
     "a test that gives a number": ("3.5", lambda attend: 0.5, "failed", None, ["verdict is the number 0.5", "True st"]),
     "a test of True": ("3.5", lambda attend: True, "failed", "always-true", ["even of the right ones"]),

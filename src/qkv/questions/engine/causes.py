@@ -235,9 +235,6 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
         of_a_class = "__init__" in raised.text or raised.text.endswith("() takes no arguments")
         if of_a_class and not evidence.cases[i].wants_class:
             return "class-for-a-function", t("A function was asked for. Which line of your class would be its body?")
-    if raised.type == "TypeError" and (call := re.match(WRONG_ARGUMENTS, raised.text)) and raised.line:
-        text = t("Which arguments does `{name}` take, and which does this line pass?", name=call[1])
-        return "arguments-do-not-fit", text
     step = len(evidence.seen[i].results)
     given = [k for k, value in enumerate(evidence.cases[i].script[step].args) if value is None]
     if "NoneType" in raised.text and given:
@@ -247,6 +244,9 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
     for types, text, slug, question in CAUSES:
         if re.fullmatch(types, raised.type) and re.search(text, raised.text):
             return slug, translated(question)
+    if raised.type == "TypeError" and (call := re.match(WRONG_ARGUMENTS, raised.text)) and raised.line:
+        text = t("Which arguments does `{name}` take, and which does this line pass?", name=call[1])
+        return "arguments-do-not-fit", text
     causes = [
         cause_of_a_product(seen.text, _matrix_shapes(evidence.want[j].results))
         for j in evidence.ordinary
