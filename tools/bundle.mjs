@@ -153,15 +153,7 @@ const pageScript = async (name) => [
 ];
 
 // The widgets that one chapter shows, and its deeper pages. Their script is loaded by these pages alone.
-const RARE = [
-  "cache_stepper",
-  "everywhere",
-  "head_atlas",
-  "head_microscope",
-  "pattern_lab",
-  "qkv_stepper",
-  "real_model",
-];
+const RARE = JSON.parse(readFileSync(join(ROOT, "book", "ext", "qkv_site", "rare_widgets.json"), "utf8"));
 const importsOf = (names) => names.map((name) => `import ${name} from "${moduleOf(name)}";`).join("\n");
 
 /** A plugin that takes modules from another script, which has put them into `qkvModules`. */

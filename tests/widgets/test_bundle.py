@@ -22,7 +22,8 @@ def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[st
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of what the bundler reads."""
-    for part in ("tools/bundle.mjs", "book/static/host.js", "src/qkv/tokens.css", "src/qkv/models/grammar.json"):
+    rare = "book/ext/qkv_site/rare_widgets.json"
+    for part in ("tools/bundle.mjs", rare, "book/static/host.js", "src/qkv/tokens.css", "src/qkv/models/grammar.json"):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)
     for folder in (WIDGETS, Path("src/qkv/models/weights"), Path("kernels")):

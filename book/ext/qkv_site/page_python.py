@@ -21,6 +21,7 @@ from browser_python import controls, pack, runnable_cells
 from tools.translations.skin import is_english
 
 SCRATCH = "book/try"
+RUNNING = ("exercises/", "chapters/")  # the pages with cells that run
 
 
 def draw(app: Sphinx, document: nodes.document) -> None:
@@ -28,7 +29,7 @@ def draw(app: Sphinx, document: nodes.document) -> None:
     page = app.env.docname
     if page == SCRATCH:
         document[0] += nodes.raw("", controls.scratch(), format="html")
-    if not page.startswith(("exercises/", "chapters/")):
+    if not page.startswith(RUNNING):
         return
     cells = json.loads(Path(app.env.doc2path(page)).read_text(encoding="utf-8"))["cells"]
     for container in list(document.findall(nodes.container)):
@@ -70,7 +71,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
     if (
         exception is not None
         or not is_english()
-        or not any(page == SCRATCH or page.startswith(("exercises/", "chapters/")) for page in app.env.found_docs)
+        or not any(page == SCRATCH or page.startswith(RUNNING) for page in app.env.found_docs)
     ):
         return
     if not pack.PYODIDE.exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,15 +38,8 @@ NEEDS = {
     "qkv-rare-widgets.js": "qkv-rare-widgets ",
     "qkv-site.js": widgets.VIEW,
 }
-RARE = {
-    "CacheStepper",
-    "Everywhere",
-    "HeadAtlas",
-    "HeadMicroscope",
-    "PatternLab",
-    "QKVStepper",
-    "RealModel",
-}  # whose script only their own pages load (tools/bundle.mjs)
+# The widgets whose script only their own pages load; tools/bundle.mjs makes it.
+RARE = set(json.loads(Path(__file__).with_name("rare_widgets.json").read_text(encoding="utf-8")))
 # Files that readers need on their second page, and not on the first, which fetches them when it is ready.
 PREFETCHED = ("python-page.js", "python-page.css", "qkv-rare-widgets.js")
 # Files that a widget loads later, when a reader needs them.
@@ -126,7 +120,7 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
     weights = (f"qkv-weights-{name} " for bundle in bundles for name in sorted(widgets.weights(bundle)))
-    rare = ("qkv-rare-widgets " for bundle in bundles if widgets.names(bundle) & RARE)
+    rare = ("qkv-rare-widgets " for bundle in bundles if RARE & {*map(widgets.stem_of, widgets.names(bundle))})
     text = "".join((context["body"], context["furo_navigation_tree"], *titles, *weights, *rare))
     context["qkv_prefetched"] = prefetched(context) if page == app.config.root_doc else []
     for kind in ("script_files", "css_files"):

@@ -226,7 +226,7 @@ function lossBar(seen) {
   const share = (/** @type {number} */ loss) => Math.round(1000 * Math.min(1, loss / LARGEST)) / 1000 || 0;
   return html`<div class="qkv-scope-bar">
     <p class="qkv-scope-surprise"><span class="qkv-label">${t`loss on repeated symbols`}</span> ${surprise(seen)}</p>
-    <i aria-hidden="true" style="--qkv-p: ${share(seen.loss)}; --guess: ${share(GUESS)}"><u></u></i>
+    <i class="qkv-filled" aria-hidden="true" style="--qkv-p: ${share(seen.loss)}; --guess: ${share(GUESS)}"><u></u></i>
     <small aria-hidden="true" style="--guess: ${share(GUESS)}">${t`a guess`}</small>
   </div>`;
 }

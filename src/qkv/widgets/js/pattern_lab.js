@@ -106,7 +106,7 @@ function reachAndCost(state) {
   const word = html`<b>${TEXT[state.token - 1]}</b>`;
   return html`<div class="qkv-cone-says">
     <p>${t`${word} knows of ${html`<b class="qkv-cone-known" data-number="known">${known}</b>`} of ${N} words.`}</p>
-    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i style="--qkv-p: ${Math.round(1000 * pairs) / 1000}"></i>
+    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * pairs) / 1000}"></i>
       <b data-number="cost">${percent(pairs)}</b></div>
   </div>`;
 }

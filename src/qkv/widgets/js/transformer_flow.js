@@ -32,7 +32,7 @@ export default widget("TransformerFlow", {
     const seen = computed(state);
     return html`
       ${choices({
-        label: t`sentence`,
+        label: html`<span class="qkv-unseen">${t`sentence`}</span>`, // the words are in the flow
         name: `${id}-flow-sentence`,
         value: state.sentence,
         options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),

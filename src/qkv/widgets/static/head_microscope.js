@@ -65,7 +65,7 @@ var bt=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
   ${Ro(e)}
 </div>`,Ss=Math.log(W.length);function Ro(e){let t=s=>Math.round(1e3*Math.min(1,s/$e))/1e3||0;return O`<div class="qkv-scope-bar">
     <p class="qkv-scope-surprise"><span class="qkv-label">${k`loss on repeated symbols`}</span> ${Uo(e)}</p>
-    <i aria-hidden="true" style="--qkv-p: ${t(e.loss)}; --guess: ${t(Ss)}"><u></u></i>
+    <i class="qkv-filled" aria-hidden="true" style="--qkv-p: ${t(e.loss)}; --guess: ${t(Ss)}"><u></u></i>
     <small aria-hidden="true" style="--guess: ${t(Ss)}">${k`a guess`}</small>
   </div>`}var xo=6,Ko=.02,Jo=12.5;function Qo(e,t,s,o){if(e===t||o<Ko)return"";let n=10-Jo*Math.sqrt(Math.abs(t-e)/s);return R`<path d="M${t+.5} 10C${t+.5} ${n} ${e+.5} ${n} ${e+.5} 10" stroke-width=${xo*o} />`}function Uo({loss:e,intact:t,modes:s}){let o=!Number.isNaN(e);return O`${o&&s!==At?`${K(t)} \u2192 `:""}<b>${o?K(e):"\u2013"}</b> <small>${k`nats`}</small>`}var Xo=[["previous",()=>k`weight on the symbol before`],["induction",()=>k`weight on what followed last time`]],Wo=(e,t,s,o)=>O`<div class="qkv-scope-heads">
   <p class="qkv-note">${k`Press a map to silence its head.`}</p>
