@@ -58,7 +58,7 @@ NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 
 
 def write_archive(target: Path, files: dict[str, bytes]) -> None:
-    """Write a zip archive whose bytes depend only on these files, compressed as a whole, which is smaller by an eighth."""
+    """Write a zip archive whose bytes depend only on these files, and compress it as a whole, which is smaller."""
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for name in sorted(files):
