@@ -87,7 +87,11 @@ def depth_of(size: int) -> int:
 
 def insertion_sort(at: list[int], first: int, last: int, less: Less) -> None:
     """Sort so that equal numbers keep their order, as an insertion sort does."""
-    at[first:last] = builtins.sorted(at[first:last], key=cmp_to_key(lambda i, j: less(j, i) - less(i, j)))
+
+    def compare(i: int, j: int) -> int:
+        return less(j, i) - less(i, j)
+
+    at[first:last] = builtins.sorted(at[first:last], key=cmp_to_key(compare))
 
 
 def partition(at: list[int], first: int, last: int, less: Less) -> int:
