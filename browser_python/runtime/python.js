@@ -150,6 +150,7 @@ export class Python {
     try {
       const { built, made } = await loadStart(this.#folder, cache, {
         hand: (name, bytes) => {
+          if (this.#worker !== worker) return;
           if (name === PROGRAM) worker.start(/** @type {ArrayBuffer} */ (bytes));
           else worker.send({ name, bytes }, bytes && [bytes]);
         },
@@ -257,8 +258,8 @@ export class Python {
   /** Send a message to the worker when it is ready, after the archives that it needs: trained models, the texts of a language.
    * @param {Request & { id: number }} message */
   async #send(message) {
-    const worker = this.#worker;
     await this.#ready;
+    const worker = this.#worker; // not an earlier one, whose files were wrong
     const needsModels = message.models || message.cells.some((source) => /\bmodels\b/.test(source));
     const needed = [...(needsModels ? [MODELS] : []), ...(LANGUAGE ? [`${LANGUAGE}.bin`] : [])];
     for (const name of needed.filter((each) => !this.#archives.has(each))) {

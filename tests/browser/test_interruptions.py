@@ -122,7 +122,8 @@ def test_a_wrong_file_in_the_cache_is_fetched_again(context: BrowserContext, fai
     page = opened(context, f"{failing}/{EXERCISE}")
     Failing.fails = fails
     for _ in range(2):
-        assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
+        found = page.evaluate(CHECK, ["3.1", RIGHT])
+        assert found["status"] == "passed", found
         page.reload()
 
 
@@ -196,7 +197,7 @@ def test_an_error_of_the_start_is_one_line(context: BrowserContext, site: str):
 def test_python_is_compiled_while_its_other_files_are_loaded(context: BrowserContext, site: str):
     page = opened(context, f"{site}/{EXERCISE}")
     late: list[Route] = []
-    page.route("**/python/course.bin", late.append)
+    page.route("**/python/course.bin", lambda route: late.append(route))
     page.evaluate(BEGIN, ["3.1", RIGHT])
     page.wait_for_event("worker", timeout=PATIENCE)
     expect(page.locator(".qkv-check [role=status]").first).to_contain_text("Loading Python")
