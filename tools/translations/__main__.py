@@ -59,6 +59,9 @@ def check() -> int:
     """Print what is wrong. Return the exit code."""
     wrong = [line for name, units in texts().items() for each in LANGUAGES for line in findings(name, units, each)]
     wrong += [line for language in LANGUAGES for line in old_dictionaries(language)]
+    written = (catalogues.read(catalogue(name, WRITTEN), WRITTEN) for name in texts())
+    said = (str(message.string) for catalog in written for message in catalog if message.id)
+    wrong += [f"{DERIVED}: {line}" for line in simplified.not_approved(said)]
     if wrong:
         print("\n".join(wrong), "\nNew and changed texts come into the catalogues with: make translations", sep="\n")
     return bool(wrong)
