@@ -109,6 +109,6 @@ def test_the_words_that_opencc_replaces_are_found_whole() -> None:
 def test_a_new_word_has_to_be_approved_and_a_needless_one_goes() -> None:
     lines = list(not_approved(["用滑鼠操作印表機"]))
     assert [line for line in lines if "becomes" in line] == [
-        '印表機 becomes 打印机: add "印表機" = "打印机" to phrases.toml or, if it is wrong, a term to terms.toml'
+        '印表機 becomes 打印机: add "印表機" = "打印机" to phrases.toml, or another word to terms.toml'
     ]
     assert "執行緒 is in no text: take it off phrases.toml" in lines

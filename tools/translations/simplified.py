@@ -79,5 +79,5 @@ def not_approved(texts: Iterable[str]) -> Iterator[str]:
     found = {old: new for text in texts for old, new in phrases(text)}
     for old, new in sorted(found.items()):
         if approved.get(old) != new:
-            yield f'{old} becomes {new}: add "{old}" = "{new}" to {APPROVED.name} or, if it is wrong, a term to terms.toml'
+            yield f'{old} becomes {new}: add "{old}" = "{new}" to {APPROVED.name}, or another word to terms.toml'
     yield from (f"{old} is in no text: take it off {APPROVED.name}" for old in approved.keys() - found.keys())
