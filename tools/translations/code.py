@@ -80,40 +80,56 @@ def strings(code: Code, tree: ast.AST) -> Iterator[Place]:
 
 
 def names(node: ast.AST) -> Iterator[String]:
-    """Yield the strings that may be labels: f-strings, and those of a dictionary, list, tuple or set with several words.
+    """Yield the strings that may be labels: f-strings, and those of a dictionary, list or tuple with several words.
 
     What a class is given is data: the settings of a widget, for example.
     """
     if isinstance(node, ast.JoinedStr):
-        yield from [node] if any(" " in str(part.value).strip() for part in node.values if is_string(part)) else []
-    elif not (isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()):
+        yield from [node] if " " in "".join(str(part.value) for part in node.values if is_string(part)) else []
+    elif not is_of_class(node):
         for group in groups_of_names(node):
             found = [each for each in group if is_string(each)]
-            yield from found if any(" " in str(each.value).strip() for each in found) else []
+            yield from found if any(map(has_several_words, found)) else []
         for child in ast.iter_child_nodes(node):
             yield from names(child)
 
 
 def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
-    """Yield the keys and the values of a dictionary, the elements of a list or the like, and a key that is added."""
+    """Yield what is alike: keys or values of a dictionary, elements or columns of a list, and a key that is added."""
     if isinstance(node, ast.Dict):
         yield from (node.keys, node.values)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
         yield [node.slice]
     else:
         yield elements(node)
+        yield from zip(*map(elements, elements(node)), strict=False)
 
 
 def uses(source: str, wanted: Collection[str]) -> Iterator[Place]:
-    """Yield the strings of a cell that are one of these names, wherever they stand, except inside an f-string."""
+    """Yield the strings of a cell that are one of these names, except inside an f-string and in a widget's settings.
+
+    A single word, such as "right", can be something else: it is the name only as a key, and where it is compared.
+    """
     if not any(name in source for name in wanted):
         return
     code, left = Code(source), list[ast.AST]([ast.parse(source)])
     while left:
         node = left.pop()
-        if is_string(node) and str(node.value) in wanted and (place := string_place(code, NAME, node)):
-            yield place
-        left += [] if isinstance(node, ast.JoinedStr) else ast.iter_child_nodes(node)
+        for child in ast.iter_child_nodes(node):
+            is_key = isinstance(node, ast.Subscript | ast.Compare)
+            if is_string(child) and str(child.value) in wanted and (is_key or has_several_words(child)):
+                yield from filter(None, [string_place(code, NAME, child)])
+            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and isinstance(child, ast.keyword)):
+                left.append(child)
+
+
+def is_of_class(node: ast.AST) -> bool:
+    """Return whether a node is a call of a class, whose name begins with a capital."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
+
+
+def has_several_words(node: ast.AST) -> bool:
+    return is_string(node) and " " in str(node.value).strip()
 
 
 def shown(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
