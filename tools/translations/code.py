@@ -105,10 +105,11 @@ def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
         yield from zip(*map(elements, elements(node)), strict=False)
 
 
-def uses(source: str, wanted: Collection[str]) -> Iterator[Place]:
+def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator[Place]:
     """Yield the strings of a cell that are one of these names, except inside an f-string and in a widget's settings.
 
-    A single word, such as "right", can be something else: it is the name only as a key, and where it is compared.
+    A single word, such as "right", can be something else, for example of a figure. So in a cell that is not hidden, it
+    is the name only as a key, in a list, and in a comparison.
     """
     if not any(name in source for name in wanted):
         return
@@ -116,7 +117,7 @@ def uses(source: str, wanted: Collection[str]) -> Iterator[Place]:
     while left:
         node = left.pop()
         for child in ast.iter_child_nodes(node):
-            is_key = isinstance(node, ast.Subscript | ast.Compare)
+            is_key = hidden or child in elements(node) or isinstance(node, ast.Subscript | ast.Compare)
             if is_string(child) and str(child.value) in wanted and (is_key or has_several_words(child)):
                 yield from filter(None, [string_place(code, NAME, child)])
             if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and isinstance(child, ast.keyword)):

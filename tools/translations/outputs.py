@@ -94,9 +94,9 @@ def renamed(output: str, name: str, new: str) -> str:
     """Replace a name in printed text. Spaces after it fill a column, which stays as wide."""
 
     def replaced(found: re.Match[str]) -> str:
-        return new + " " * max(columns(found[0]) - columns(new), len(found[1]) > 0)
+        return new + " " * max(columns(found[0]) - columns(new), 1) if found[1] else new
 
-    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)( *)(?!\n)", replaced, output)
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)( *)", replaced, output)
 
 
 def columns(text: str) -> int:

@@ -89,7 +89,7 @@ def woven_markdown(where: str, text: str, translate: Translate) -> str:
 
 def woven_code(where: str, source: str, translate: Translate, names: dict[str, str], hidden: bool = False) -> str:
     """Return the source of a code cell with its translations, and with these names in place of others."""
-    new = {place.start: (place, names[place.text]) for place in code.uses(source, names)} if names else {}
+    new = {place.start: (place, names[place.text]) for place in code.uses(source, names, hidden)} if names else {}
     for place in code.places(source) if not hidden else ():
         new[place.start] = place, translate(Unit(where, place.kind, place.text))
     for place, text in sorted(new.values(), key=lambda each: each[0].start, reverse=True):
