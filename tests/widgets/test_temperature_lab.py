@@ -149,7 +149,7 @@ def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab
 def test_a_score_that_is_eight_times_as_large_is_dragged_as_far_as_the_pointer(lab: Page):
     lab.get_by_role("switch").check()
     drag(lab, lab.locator(".qkv-score").nth(0), 0.75)
-    assert trait(lab, "scores")[0] == pytest.approx(-0.8 + 4 / 8, abs=0.11), "a quarter of the axis is 4, and 4 = 8 × 0.5"
+    assert trait(lab, "scores")[0] == pytest.approx(-0.8 + 4 / 8, abs=0.11), "a quarter of the axis is 4: 8 × 0.5"
 
 
 @pytest.mark.browser
