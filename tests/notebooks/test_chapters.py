@@ -23,7 +23,7 @@ def run(notebook, folder):
     """
     resources = {"metadata": {"path": str(folder)}}
     client = NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources=resources, skip_cells_with_tag="no such tag"
+        notebook, timeout=600, kernel_name="python3", resources=resources, skip_cells_with_tag="no such tag"
     )
     at = {}
     client.on_cell_start = lambda cell, cell_index: at.update(id=cell.id, number=cell_index + 1)
