@@ -134,6 +134,7 @@ def code_cell(source: str, *tags: str) -> sources.Notebook:
         ('x["the mask"] = f"{n} heads"', 'x["遮罩"] = f"{n} 個頭"'),
         ('words = ["I saw", "none"]', 'words = ["I saw", "沒有"]'),  # its translation is the text itself: data
         ('TrainLab(stored=["one head"])', 'TrainLab(stored=["one head"])'),
+        ('Model(first=x == "one head")', 'Model(first=x == "一個頭")'),
         ('x["none"], f("none"), y == "none", f("one head")', 'x["沒有"], f("none"), y == "沒有", f("一個頭")'),
     ],
 )

@@ -120,13 +120,18 @@ def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator
             is_key = hidden or child in elements(node) or isinstance(node, ast.Subscript | ast.Compare)
             if is_string(child) and str(child.value) in wanted and (is_key or has_several_words(child)):
                 yield from filter(None, [string_place(code, NAME, child)])
-            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and isinstance(child, ast.keyword)):
+            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and is_setting(child)):
                 left.append(child)
 
 
 def is_of_class(node: ast.AST) -> bool:
     """Return whether a node is a call of a class, whose name begins with a capital."""
     return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
+
+
+def is_setting(node: ast.AST) -> bool:
+    """Return whether a node is an argument with a name, such as a setting of a widget, and no comparison."""
+    return isinstance(node, ast.keyword) and not isinstance(node.value, ast.Compare)
 
 
 def has_several_words(node: ast.AST) -> bool:
