@@ -1,4 +1,4 @@
-"""Find what a reader sees of a cell's code: comments, and strings that are printed, drawn or asked.
+"""Find what a reader sees of a cell's code: comments, docstrings, and strings that are printed, drawn or asked.
 
 A string can also be data and a label at once, such as a key of a dictionary that is printed: a name. A name is
 translated wherever the notebook has it, so that code finds it again. A name that is data alone stays as it is.
@@ -23,7 +23,7 @@ DRAWS = re.compile(
 )
 DRAWN = ("xlabel", "ylabel", "title", "label", "s", "text", "labels")
 SAID = ("alt", "caption")  # of a figure
-NAME = "name"
+NAME, DOCSTRING = "name", "docstring"
 STAYS = re.compile(r"#+ (BEGIN|END) |# (noqa|type:|fmt:)")  # comments for tools
 NO_WORDS = re.compile(r"\W*\w?\W*|[A-Z]")
 String = ast.Constant | ast.JoinedStr
@@ -140,7 +140,9 @@ def has_several_words(node: ast.AST) -> bool:
 
 def shown(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Yield the parts of a call or an assignment that readers see, each with its kind."""
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+        yield from ((DOCSTRING, first.value) for first in node.body[:1] if isinstance(first, ast.Expr))
+    elif isinstance(node, ast.Assign):
         yield from (
             (target.id, node.value) for target in node.targets if isinstance(target, ast.Name) and target.id in SAID
         )
@@ -184,6 +186,8 @@ def string_place(code: Code, kind: str, node: String) -> Place | None:
     written = code.source[start:end]
     if isinstance(node, ast.Constant):
         text = str(node.value)
+        if kind == DOCSTRING:
+            return Place(start, end, kind, " ".join(text.split()), lambda new: f'"""{new}"""')
         indent = start - (code.source.rfind("\n", 0, start) + 1)
         write = wrapped_literal(indent) if "\n" in written else quoted
         return None if not has_words(text) or NO_WORDS.fullmatch(text) else Place(start, end, kind, text, write)
