@@ -17,6 +17,13 @@ def test_a_printed_line_keeps_its_values(printed: str, text: str, new: str, expe
     assert outputs.printed(printed, text, new) == expected
 
 
+def test_what_an_f_string_has_put_into_a_line_several_times_is_replaced_each_time() -> None:
+    printed = "n = 4: 1 to 2   n = 8: 3 to 4\n"
+    assert outputs.printed(printed, "n = {n}: {a} to {b}", "n = {n}：{a} 到 {b}", anywhere=True) == (
+        "n = 4：1 到 2   n = 8：3 到 4\n"
+    )
+
+
 def test_a_label_of_a_figure_is_replaced_where_it_is_the_whole_text() -> None:
     figure = '<svg aria-label="one row"><text x="1">row</text><text>row 2</text><text>(a)</text></svg>'
     assert outputs.drawn(figure, "row", "列") == figure.replace(">row<", ">列<")
@@ -46,3 +53,27 @@ def test_only_a_prediction_gets_the_translated_strings():
     state = done["metadata"]["widgets"]["application/vnd"]["state"]
     assert state["1"]["state"]["options"] == ["正弦", "沒有"]
     assert state["2"] == models["2"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("one head       0.3\nnone           0.4\n", "一個頭         0.3\nnone           0.4\n"),  # as wide as before
+        ("{'one head': 3}\n", "{'一個頭': 3}\n"),
+        ("one head\nalone head 1\n", "一個頭\nalone head 1\n"),
+        ("one headache", "one headache"),
+    ],
+)
+def test_a_name_is_replaced_in_what_is_printed_and_keeps_its_column(printed: str, expected: str) -> None:
+    assert outputs.renamed(printed, "one head", "一個頭") == expected
+
+
+def test_a_name_is_translated_in_the_outputs_of_other_cells_too() -> None:
+    cells = [
+        {"cell_type": "code", "id": name, "metadata": {}, "source": [source], "outputs": [], "execution_count": 1}
+        for name, source in (("a", 'x = {"one head": 1}'), ("b", "print(*x)"))
+    ]
+    cells[1]["outputs"] = [{"output_type": "stream", "text": ["one head\n"]}]
+    run = {"cells": cells, "metadata": {}}
+    done = outputs.transplanted(run, run, lambda unit: {"one head": "一個頭"}[unit.text])
+    assert done["cells"][1]["outputs"][0]["text"] == "一個頭\n"
