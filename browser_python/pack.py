@@ -115,7 +115,7 @@ def pack(folder: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         content = json.loads(notebook.read_text(encoding="utf-8"))
         if "chapters" in notebook.parts:
-            content["metadata"]["left_out"] = left_out(name_of(notebook))
+            content["metadata"]["left_out"] = left_out(name_of(notebook), content["cells"])
         copy.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
