@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,8 @@ import qkv
 from qkv.checking import examine
 from qkv.grading.results import error_of_cell
 from qkv.questions import chapters, find, questions_of
-from qkv.words import DICTIONARIES, ENGLISH, joined, known, sentences, speak, t
+from qkv.questions.engine.question import Question
+from qkv.words import DICTIONARIES, ENGLISH, joined, known, sentences, speak, t, translated
 from tests.questions.test_twins import drawn_once, verdict_in
 from tools.translations import messages
 
@@ -27,6 +29,12 @@ PLACEHOLDER = re.compile(r"\{(\w+)\}")
 NAMES = re.compile(
     r"`[^`]*`|「[^」]*」|\b(\w+Error|float32|weights|out|softmax|torch|it|cat|n_[qk]|d_[kv]|[qkvQKVABdx])\b|√"
 )
+
+
+@cache
+def texts() -> set[str]:
+    """Return all texts of the package's Python."""
+    return {unit.text for units in messages.rooms().values() for unit in units}
 
 
 @pytest.fixture
@@ -68,12 +76,11 @@ def test_a_translation_has_no_placeholder_that_the_text_does_not_have(path: Path
 
 
 def test_the_name_of_every_case_can_be_translated() -> None:
-    texts = {unit.text for units in messages.rooms().values() for unit in units}
     for chapter in chapters():
         for question in questions_of(chapter).values():
             for name in {case.name for case in drawn_once(question)} - {""}:
                 if question.id not in ("5.8", "8.5"):  # there, the names are what an answer returns
-                    assert name in texts or messages.SYMBOLS.fullmatch(name), f"{question.id}: {name}"
+                    assert name in texts() or messages.SYMBOLS.fullmatch(name), f"{question.id}: {name}"
 
 
 def test_an_unknown_language_is_refused_with_those_that_there_are() -> None:
@@ -136,3 +143,37 @@ def test_a_new_process_speaks_the_language_of_its_environment() -> None:
     done = subprocess.run(command, env={**os.environ, "QKV_LANGUAGE": "zh_TW"}, capture_output=True, text=True)
     assert done.stdout.strip() == ascii("還沒答對")
     assert known() == ["en", "zh_CN", "zh_TW"]
+
+
+def test_in_english_every_text_is_said_as_it_stands() -> None:
+    """Also after another language: nothing of it stays, neither in Python's texts nor in those of cards."""
+    try:
+        speak("zh_TW")
+        assert sum(t(text) != text for text in texts()) > 0.99 * len(texts())
+    finally:
+        speak(ENGLISH)
+    assert {text for text in texts() if t(text) != text} == set()
+
+
+@pytest.mark.parametrize("id_", ["1.4", "3.3", "8.5", "12.1"])
+def test_an_english_card_is_what_plain_formatting_gives(id_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = find(id_)
+    drawn, twin = drawn_once(question), question.twin(question.misconceptions[0])
+    monkeypatch.setattr(Question, "fresh_cases", lambda self: drawn)
+
+    def shown() -> str:
+        card = examine(id_, twin, in_model=False).card
+        return card.text() + card.html()
+
+    before = shown()
+    for module in [module for name, module in sys.modules.items() if name.startswith("qkv")]:
+        for old, new in ((t, plain), (translated, lambda text: text)):
+            if getattr(module, old.__name__, None) is old:
+                monkeypatch.setattr(module, old.__name__, new)
+    assert shown() == before
+    monkeypatch.setattr("qkv.checking.card.t", lambda text, /, **values: plain(text, **values).upper())
+    assert shown() != before, "cards do not ask `t`"
+
+
+def plain(text: str, /, **values: object) -> str:
+    return text.format_map(values) if values else text

@@ -1,7 +1,7 @@
 """What the site of a language is built from: the woven course, with the outputs of the English notebooks.
 
-No notebook runs again. `prepare` writes into a folder all that Jupyter Book reads: notebooks and pages, a cache with
-their outputs, the configuration, the table of contents, and links to what all languages share.
+`prepare` writes into a folder all that Jupyter Book reads: notebooks and pages, a cache with their outputs, the
+configuration, the table of contents, and links to what all languages share. Hardly any notebook runs again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from tools.translations.skin import speak, t
 
 SHARED = ("src", "browser_python", "tools", "node_modules", "book/ext", "book/static", "book/templates")
 EXERCISES = "exercises"
+RUN_AGAIN = ("book/xray.ipynb",)  # their outputs are sentences of the package, so they run in each language
 
 
-def prepare(language: str, folder: Path, toc: Path, english: Path) -> None:
-    """Write what the site of a language is built from into a folder.
+def prepare(language: str, folder: Path, toc: Path, english: Path) -> list[str]:
+    """Write what the site of a language is built from into a folder. Return the notebooks that have to run there.
 
     Args:
         language: its code, such as zh_TW
@@ -45,7 +46,7 @@ def prepare(language: str, folder: Path, toc: Path, english: Path) -> None:
         (ROOT / "_config.yml").read_text(encoding="utf-8").replace("language: en", f"language: {language}"),
     )
     write(folder / "_toc.yml", table_of_contents(toc))
-    fill_cache(language, folder, [path for path in woven if path.suffix == ".ipynb"], english)
+    return fill_cache(language, folder, [path for path in woven if path.suffix == ".ipynb"], english)
 
 
 def write(path: Path, text: str) -> None:
@@ -65,8 +66,12 @@ def table_of_contents(toc: Path) -> str:
     return yaml.safe_dump(table, sort_keys=False, allow_unicode=True)
 
 
-def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path) -> None:
-    """Write a cache with the woven notebooks and their outputs, which Jupyter Book takes from there."""
+def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path) -> list[str]:
+    """Write a cache with the woven notebooks and their outputs, which Jupyter Book takes from there.
+
+    Return the notebooks that have no outputs in it yet.
+    """
+    to_run = []
     place = folder / "_build" / ".jupyter_cache"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -80,10 +85,14 @@ def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path
                 run = with_outputs(json.loads(nbformat.writes(before)), cached(source, before))
             except KeyError:
                 continue  # a notebook that is not a page of the site
+            if name.as_posix() in RUN_AGAIN:
+                to_run.append(str(path))
+                continue
             after = outputs.transplanted(run, after, weaving.translate_page(ROOT / name, language))
         # Read, not from_dict: the cache's hash would differ, because in a file a source is a list of lines.
         bundle = CacheBundleIn(nbformat.reads(json.dumps(after), as_version=4), str(path))
         cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    return to_run
 
 
 def cached(cache: Any, notebook: Any) -> dict[str, Any]:

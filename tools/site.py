@@ -256,21 +256,31 @@ def execute() -> str:
     """
     import nbformat
     from jupyter_cache import get_cache
-    from jupyter_cache.base import CacheBundleIn
 
     refresh_cache()
     cache = get_cache(str(CACHE))
     known = {record.hashkey for record in cache.list_cache_records()}
     files = [(path, nbformat.read(path, as_version=4)) for path in notebooks()]
     changed = [str(path) for path, notebook in files if cache.create_hashed_notebook(notebook)[1] not in known]
-    for path, notebook, seconds, error in run_all(changed):
+    run_into(cache, changed)
+    return f"{len(changed)} of {len(files)} run"
+
+
+def run_into(cache: Any, paths: list[str]) -> None:
+    """Run notebooks, and put them with their outputs into a cache.
+
+    Raises:
+        StoppedError: a notebook failed.
+    """
+    from jupyter_cache.base import CacheBundleIn
+
+    for path, notebook, seconds, error in run_all(paths):
         name = Path(path).relative_to(ROOT)
         if error:
             raise StoppedError(f"{name} failed in {error}")
         executed = CacheBundleIn(notebook, path, data={"execution_seconds": seconds})
         cache.cache_notebook_bundle(executed, check_validity=False, overwrite=True)
         print(f"\n      {name} {seconds:.1f} s", end="", flush=True)
-    return f"{len(changed)} of {len(files)} run"
 
 
 def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
@@ -295,10 +305,13 @@ def write_english(options: Options) -> str:
 
 def write_language(options: Options, language: str) -> str:
     """Run a further step: write the pages in a language into their folder of the site. Return an empty report."""
+    from jupyter_cache import get_cache
+
     from tools import languages
 
     folder, target = BUILD / "languages" / language, HTML / LANGUAGES[language].folder
-    languages.prepare(language, folder, table_of_contents(options), CACHE)
+    to_run = languages.prepare(language, folder, table_of_contents(options), CACHE)
+    run_into(get_cache(str(folder / "_build" / ".jupyter_cache")), to_run)
     # Every page is written again: the extension changes them where they are, and removes what English has as well.
     html = folder / "_build" / "html"
     for old in (html, target):

@@ -57,7 +57,7 @@ CASES = {
     "SequenceExplorer": Case("SequenceExplorer()", "slider:row", "ArrowRight", "row", "2", "0", "1"),
     "TemperatureLab": Case('TemperatureLab(handles=["width"])', "switch:width 64", "Space", "d_k", "64", "1", "off"),
     "TrainLab": Case(
-        'TrainLab(handles=["scaled"], scaled=False)', "switch:divide", "Space", "scaled", "True", "False", "off"
+        'TrainLab(handles=["scaled"], scaled=False)', "radio:100 %", "Space", "scaled", "True", "False", "off"
     ),
     "TransformerFlow": Case("TransformerFlow()", "switch:residual", "Space", "residual", "False", "False", "off"),
 }

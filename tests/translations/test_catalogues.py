@@ -7,7 +7,7 @@ import pytest
 from tools.translations import catalogues
 from tools.translations.__main__ import LANGUAGES, findings, old_dictionaries, texts, unfinished
 from tools.translations.catalogues import messages
-from tools.translations.simplified import simplified
+from tools.translations.simplified import not_approved, phrases, simplified
 from tools.translations.sources import Unit
 
 UNITS = [
@@ -98,3 +98,17 @@ def test_the_list_of_unfinished_pages_names_pages() -> None:
 )
 def test_simplified_chinese_has_the_terms_of_the_mainland(traditional: str, expected: str) -> None:
     assert simplified(traditional) == expected
+
+
+def test_the_words_that_opencc_replaces_are_found_whole() -> None:
+    """Not the terms of the table, nor words of which OpenCC changes the characters alone."""
+    assert list(phrases("這裡執行更多執行緒，用滑鼠")) == [("執行", "运行"), ("執行緒", "线程"), ("滑鼠", "鼠标")]
+    assert list(phrases("序列裡的程式碼")) == []
+
+
+def test_a_new_word_has_to_be_approved_and_a_needless_one_goes() -> None:
+    lines = list(not_approved(["用滑鼠操作印表機"]))
+    assert [line for line in lines if "becomes" in line] == [
+        '印表機 becomes 打印机: add "印表機" = "打印机" to phrases.toml, or another word to terms.toml'
+    ]
+    assert "執行緒 is in no text: take it off phrases.toml" in lines

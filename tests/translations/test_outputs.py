@@ -46,3 +46,27 @@ def test_only_a_prediction_gets_the_translated_strings():
     state = done["metadata"]["widgets"]["application/vnd"]["state"]
     assert state["1"]["state"]["options"] == ["正弦", "沒有"]
     assert state["2"] == models["2"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"),
+    [
+        ("one head       0.3\nnone           0.4\n", "一個頭         0.3\nnone           0.4\n"),  # as wide as before
+        ("{'one head': 3}\n", "{'一個頭': 3}\n"),
+        ("one head\nalone head 1\n", "一個頭\nalone head 1\n"),
+        ("one headache", "one headache"),
+    ],
+)
+def test_a_name_is_replaced_in_what_is_printed_and_keeps_its_column(printed: str, expected: str) -> None:
+    assert outputs.renamed(printed, "one head", "一個頭") == expected
+
+
+def test_a_name_is_translated_in_the_outputs_of_other_cells_too() -> None:
+    cells = [
+        {"cell_type": "code", "id": name, "metadata": {}, "source": [source], "outputs": [], "execution_count": 1}
+        for name, source in (("a", 'x = {"one head": 1}'), ("b", "print(*x)"))
+    ]
+    cells[1]["outputs"] = [{"output_type": "stream", "text": ["one head\n"]}]
+    run = {"cells": cells, "metadata": {}}
+    done = outputs.transplanted(run, run, lambda unit: {"one head": "一個頭"}[unit.text])
+    assert done["cells"][1]["outputs"][0]["text"] == "一個頭\n"

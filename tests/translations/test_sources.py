@@ -98,7 +98,7 @@ def test_what_is_a_unit_of_code() -> None:
 def test_a_translation_is_written_as_python() -> None:
     source = 'print(f"in {n} rows")\nshow(figure, alt="one " "line")  # why\n'
     said = {"in {n} rows": "共 {n} 列", "one line": '他說"一"行', "why": "為什麼"}
-    woven = sources.woven_code("cell", source, lambda unit: said[unit.text])
+    woven = sources.woven_code("cell", source, lambda unit: said[unit.text], {})
     assert woven == 'print(f"共 {n} 列")\nshow(figure, alt="他說\\"一\\"行")  # 為什麼\n'
 
 
@@ -110,3 +110,48 @@ def test_a_hidden_cell_stays() -> None:
     cell = {"cell_type": "code", "id": "a", "metadata": {"tags": ["remove-cell"]}, "source": ['print("a word")']}
     assert list(sources.cell_units(cell)) == []
     assert list(sources.cell_units({**cell, "metadata": {}})) == [Unit("a", "print", "a word")]
+
+
+NAMES = {
+    "one head": "一個頭",
+    "none": "沒有",
+    "the mask": "遮罩",
+    "{n} heads": "{n} 個頭",
+    "I saw": "I saw",
+    "ours": "我們的",
+}
+
+
+def code_cell(source: str, *tags: str) -> sources.Notebook:
+    return {"cell_type": "code", "id": source, "metadata": {"tags": list(tags)}, "source": [source]}
+
+
+@pytest.mark.parametrize(
+    ("source", "woven"),
+    [
+        ('x = {"one head": 1, "none": "none"}', 'x = {"一個頭": 1, "沒有": "none"}'),  # a key, and one beside it
+        ('for k, n in (("ours", 1), ("the mask", 2)): f(k)', 'for k, n in (("我們的", 1), ("遮罩", 2)): f(k)'),
+        ('x["the mask"] = f"{n} heads"', 'x["遮罩"] = f"{n} 個頭"'),
+        ('words = ["I saw", "none"]', 'words = ["I saw", "沒有"]'),  # its translation is the text itself: data
+        ('TrainLab(stored=["one head"])', 'TrainLab(stored=["one head"])'),
+        ('x["none"], f("none"), y == "none", f("one head")', 'x["沒有"], f("none"), y == "沒有", f("一個頭")'),
+    ],
+)
+def test_a_name_is_translated_wherever_code_looks_for_it(source: str, woven: str) -> None:
+    assert woven_after_names(source) == woven
+
+
+def test_a_name_is_translated_in_a_hidden_cell_too() -> None:
+    assert woven_after_names('assert x["none"] < x["one head"]', "remove-cell") == 'assert x["沒有"] < x["一個頭"]'
+
+
+def woven_after_names(source: str, *tags: str) -> str:
+    """Return a cell that follows a cell with all names."""
+    table = code_cell(f"x = {[name for name in NAMES if '{' not in name]}")
+    cells = [table, code_cell(source, *tags)]
+    return "".join(sources.woven({"cells": cells}, lambda unit: NAMES.get(unit.text, unit.text))["cells"][1]["source"])
+
+
+def test_what_only_code_reads_is_no_name() -> None:
+    for source in ('f("two words")', 'x = "two words"', 'Model({"two words": 1})', '["one", "two"]', 'f"{x}.{y:3d}"'):
+        assert code.places(source) == [], source

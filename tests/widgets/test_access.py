@@ -258,6 +258,7 @@ def test_every_change_is_said_politely(quiet: Page):
 
 
 def test_numbers_are_there_as_tables(quiet: Page):
+    quiet.get_by_role("button", name="curves and settings").press("Enter")
     for name in NUMBERED:
         widget = quiet.locator(f'[data-widget="{name}"]')
         widget.get_by_text("Numbers", exact=True).press("Enter")

@@ -13,7 +13,7 @@ from qkv.looking.scores import SCORES
 from qkv.widgets import HeadAtlas
 from qkv.widgets.head_atlas import ORDERS
 
-from .conftest import frame
+from .conftest import drag, frame
 from .node import JS, node
 from .test_access import draw
 
@@ -82,7 +82,7 @@ def test_a_small_map_has_the_largest_weight_of_each_pixel():
 
 def arcs(widget: Locator) -> dict[int, float]:
     """The lines of the list that have an arc, with its weight."""
-    weights = widget.locator(".qkv-atlas-list path").evaluate_all(
+    weights = widget.locator(".qkv-atlas-box > svg path").evaluate_all(
         "(all) => all.map((each) => Number(each.style.getPropertyValue('--qkv-p')))"
     )
     return {line: weight for line, weight in enumerate(weights) if weight}
@@ -193,12 +193,25 @@ def test_of_a_long_text_the_list_has_what_is_looked_at_most(open_page: OpenPage)
     expect(lines).to_have_count(16)
     texts = [" ".join(text.split()) for text in lines.all_inner_texts()]
     assert {"38 word37 0.13", "39 word38 0.25", "40 word39 0.50"} < set(texts)
-    assert any(text.startswith("41 word40") for text in texts), "the token that looks is in the list"
-    expect(widget.locator(".qkv-atlas-asks")).to_contain_text("41")
+    expect(widget.locator(".qkv-atlas-rail")).to_have_text("41 word40")
     expect(widget.locator(".qkv-atlas-gap")).to_have_count(0)
-    lines.filter(has_text="word37").click()
-    expect(widget.locator(".qkv-atlas-finding")).to_contain_text("word37 looks most at word36 (0.50)")
-    expect(widget.get_by_role("slider", name="token that looks")).to_be_visible()
+
+
+@pytest.mark.browser
+def test_in_a_long_text_the_token_that_looks_is_dragged_along_the_map(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page, **of_words(60))
+    rail, finding = widget.locator(".qkv-atlas-rail"), widget.locator(".qkv-atlas-finding")
+    drag(page, rail, 0.5, 37.5 / 60)
+    expect(rail).to_have_text("38 word37")
+    expect(finding).to_contain_text("word37 looks most at word36 (0.50)")
+    knob, row = (widget.locator(each).bounding_box() for each in (".qkv-atlas-rail > span", ".qkv-looked-at"))
+    assert knob
+    assert row
+    assert abs(knob["y"] + knob["height"] / 2 - row["y"] - row["height"] / 2) < 1
+    assert knob["height"] >= 32
+    drag(page, widget.locator(".qkv-atlas-cells"), 0.5, 9.5 / 60)
+    expect(rail).to_have_text("10 word9")
 
 
 @pytest.mark.browser
@@ -258,7 +271,7 @@ def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
         assert (strong[:, 0] > 100).all()
         assert (strong[:, 0] == strong[0, 0]).all()
     assert [finding.inner_text(), *numbers.all_inner_texts()] == before
-    widget.get_by_role("switch", name="all weights").uncheck()
+    widget.get_by_role("switch", name="names on both sides of the large map").uncheck()
     frame(page)
     assert arcs(widget) == {0: 0.5, 1: 1, 2: 0.5, 3: 0.5}
 

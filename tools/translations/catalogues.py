@@ -122,10 +122,13 @@ def unfinished(units: Iterable[Unit], catalog: Catalog) -> Iterator[str]:
 
 
 def derived(catalog: Catalog, language: str, convert: Callable[[str], str]) -> Catalog:
-    """Return the catalogue of a language that is made from another one, message by message."""
+    """Return the catalogue of a language that is made from another one, message by message.
+
+    A text that stays as it is in the other language stays here too.
+    """
     new = Catalog(locale=language, fuzzy=False)
     for (where, text), old in messages(catalog).items():
         message = new.add(text, context=where or None, auto_comments=old.auto_comments)
         if is_done(old):
-            message.string = convert(str(old.string))
+            message.string = convert(str(old.string)) if old.string != text else text
     return new

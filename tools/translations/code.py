@@ -1,4 +1,8 @@
-"""Find what a reader sees of a cell's code: comments, and strings that are printed, drawn or asked."""
+"""Find what a reader sees of a cell's code: comments, and strings that are printed, drawn or asked.
+
+A string can also be data and a label at once, such as a key of a dictionary that is printed: a name. A name is
+translated wherever the notebook has it, so that code finds it again. A name that is data alone stays as it is.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import io
 import json
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from tools.translations.markdown import has_words
 
@@ -17,8 +22,11 @@ DRAWS = re.compile(
     r".*\.(set|annotate|text|set_title|set_xlabel|set_ylabel|legend|plot|bar|axhline|axvline|suptitle|scatter|step)"
 )
 DRAWN = ("xlabel", "ylabel", "title", "label", "s", "text", "labels")
+SAID = ("alt", "caption")  # of a figure
+NAME = "name"
 STAYS = re.compile(r"#+ (BEGIN|END) |# (noqa|type:|fmt:)")  # comments for tools
 NO_WORDS = re.compile(r"\W*\w?\W*|[A-Z]")
+String = ast.Constant | ast.JoinedStr
 STRING = re.compile(r"(\w*)('''|\"\"\"|'|\")(.*)\2", re.DOTALL)
 
 
@@ -63,22 +71,85 @@ def places(source: str) -> list[Place]:
 
 
 def strings(code: Code, tree: ast.AST) -> Iterator[Place]:
-    """Yield the strings of a cell that readers see."""
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        for kind, argument in shown(call):
-            for node in outermost(argument):
-                end = code.at(node.end_lineno or 0, node.end_col_offset or 0)
-                if place := string_place(code, code.at(node.lineno, node.col_offset), end, kind, node):
-                    yield place
+    """Yield the strings of a cell that readers may see; those that are shown for certain come last."""
+    found = [(NAME, node) for node in names(tree)]
+    found += [(kind, node) for each in ast.walk(tree) for kind, part in shown(each) for node in outermost(part)]
+    for kind, node in found:
+        if place := string_place(code, kind, node):
+            yield place
 
 
-def shown(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+def names(node: ast.AST) -> Iterator[String]:
+    """Yield the strings that may be labels: f-strings, and those of a dictionary, list or tuple with several words.
+
+    What a class is given is data: the settings of a widget, for example.
+    """
+    if isinstance(node, ast.JoinedStr):
+        yield from [node] if " " in "".join(str(part.value) for part in node.values if is_string(part)) else []
+    elif not is_of_class(node):
+        for group in groups_of_names(node):
+            found = [each for each in group if is_string(each)]
+            yield from found if any(map(has_several_words, found)) else []
+        for child in ast.iter_child_nodes(node):
+            yield from names(child)
+
+
+def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
+    """Yield what is alike: keys or values of a dictionary, elements or columns of a list, and a key that is added."""
+    if isinstance(node, ast.Dict):
+        yield from (node.keys, node.values)
+    elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+        yield [node.slice]
+    else:
+        yield elements(node)
+        yield from zip(*map(elements, elements(node)), strict=False)
+
+
+def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator[Place]:
+    """Yield the strings of a cell that are one of these names, except inside an f-string and in a widget's settings.
+
+    A single word, such as "right", can be something else, for example of a figure. So in a cell that is not hidden, it
+    is the name only as a key, in a list, and in a comparison.
+    """
+    if not any(name in source for name in wanted):
+        return
+    code, left = Code(source), list[ast.AST]([ast.parse(source)])
+    while left:
+        node = left.pop()
+        for child in ast.iter_child_nodes(node):
+            is_key = hidden or child in elements(node) or isinstance(node, ast.Subscript | ast.Compare)
+            if is_string(child) and str(child.value) in wanted and (is_key or has_several_words(child)):
+                yield from filter(None, [string_place(code, NAME, child)])
+            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and isinstance(child, ast.keyword)):
+                left.append(child)
+
+
+def is_of_class(node: ast.AST) -> bool:
+    """Return whether a node is a call of a class, whose name begins with a capital."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
+
+
+def has_several_words(node: ast.AST) -> bool:
+    return is_string(node) and " " in str(node.value).strip()
+
+
+def shown(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the parts of a call or an assignment that readers see, each with its kind."""
+    if isinstance(node, ast.Assign):
+        yield from (
+            (target.id, node.value) for target in node.targets if isinstance(target, ast.Name) and target.id in SAID
+        )
+    elif isinstance(node, ast.Call):
+        yield from arguments(node)
+
+
+def arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """Yield the arguments of a call that readers see, each with its kind."""
     name = ast.unparse(call.func)
     if name.startswith("Predict"):
         yield from (("prediction", node) for node in [*call.args, *(k.value for k in call.keywords)])
     elif name == "show":
-        yield from ((k.arg, k.value) for k in call.keywords if k.arg in ("alt", "caption"))
+        yield from ((k.arg, k.value) for k in call.keywords if k.arg in SAID)
     elif name == "print":
         yield from (("print", node) for node in call.args)
     elif DRAWS.fullmatch(name):
@@ -86,17 +157,25 @@ def shown(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
         yield from (("label", k.value) for k in call.keywords if k.arg in DRAWN)
 
 
-def outermost(node: ast.expr) -> Iterator[ast.Constant | ast.JoinedStr]:
+def outermost(node: ast.expr) -> Iterator[String]:
     """Yield the strings and f-strings of an argument, those in lists and in both branches of an `if` too."""
-    if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+    if isinstance(node, ast.JoinedStr) or is_string(node):
         yield node
-    inner = node.elts if isinstance(node, ast.List | ast.Tuple) else ()
-    for child in (node.body, node.orelse) if isinstance(node, ast.IfExp) else inner:
+    for child in (node.body, node.orelse) if isinstance(node, ast.IfExp) else elements(node):
         yield from outermost(child)
 
 
-def string_place(code: Code, start: int, end: int, kind: str, node: ast.Constant | ast.JoinedStr) -> Place | None:
+def is_string(node: ast.AST | None) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def elements(node: ast.AST) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple | ast.Set) else []
+
+
+def string_place(code: Code, kind: str, node: String) -> Place | None:
     """Return the place of a string or f-string, or None if it has no words."""
+    start, end = code.at(node.lineno, node.col_offset), code.at(node.end_lineno or 0, node.end_col_offset or 0)
     written = code.source[start:end]
     if isinstance(node, ast.Constant):
         text = str(node.value)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import copy
 import html
 import re
+import unicodedata
 from typing import Any
 
 from tools.translations import code
-from tools.translations.sources import Notebook, Translate, Unit, is_hidden
+from tools.translations.sources import Notebook, Translate, Unit, is_hidden, new_names
 
 PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 # What stands around a text of a figure in its HTML, and before its alt text in the plain form.
@@ -24,6 +25,7 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
     result = copy.deepcopy(woven)
     result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
     traits: dict[str, str] = {}
+    names = new_names(run, translate)
     for cell, source in zip(result["cells"], run["cells"], strict=True):
         if cell["cell_type"] != "code":
             continue
@@ -31,6 +33,9 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
         cell["execution_count"] = source["execution_count"]
         if not is_hidden(source):
             translate_outputs(cell, source, translate, traits)
+            for name, new in names.items():
+                for output in cell["outputs"]:
+                    rename(output, name, new)
     for states in result["metadata"]["widgets"].values():
         for model in states.get("state", {}).values():
             # Others can have the same string as a name for code: "sinusoidal" is an answer, and a scheme of a widget.
@@ -50,6 +55,8 @@ def translate_outputs(
         elif text != place.text and place.kind != "comment":
             for output in cell["outputs"]:
                 replace(output, place.kind, place.text, text)
+                if place.kind == code.NAME and PLACEHOLDER.search(place.text):
+                    replace(output, "print", place.text, text)
 
 
 def exactly(value: Any, texts: dict[str, str]) -> Any:
@@ -72,6 +79,29 @@ def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
             before = "".join(before)
         if isinstance(before, str):
             output["data"][mime] = drawn(before, text, new)
+
+
+def rename(output: dict[str, Any], name: str, new: str) -> None:
+    """Replace a name in an output, where it is printed or the whole of a label."""
+    if PLACEHOLDER.search(name):
+        return
+    replace(output, "label", name, new)
+    if "text" in output:
+        output["text"] = renamed("".join(output["text"]), name, new)
+
+
+def renamed(output: str, name: str, new: str) -> str:
+    """Replace a name in printed text. Spaces after it fill a column, which stays as wide."""
+
+    def replaced(found: re.Match[str]) -> str:
+        return new + " " * max(columns(found[0]) - columns(new), 1) if found[1] else new
+
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)( *)", replaced, output)
+
+
+def columns(text: str) -> int:
+    """Return how many columns a text takes: a Chinese character is two wide."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "FW" else 1 for sign in text)
 
 
 def drawn(output: str, text: str, new: str) -> str:

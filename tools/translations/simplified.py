@@ -2,25 +2,31 @@
 
 OpenCC (tw2sp) converts characters and everyday words. The course's terms come first: OpenCC turns 序列 (sequence)
 into 串行 (serial) and 查詢 (query) into 查找 (search). It cannot know that 列 is a row in Taiwan, but a column on the
-mainland.
+mainland. What else it turns into another word stands in `phrases.toml`, where somebody has read it once.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import opencc
 
+from tools.translations.rules import HAN
 from tools.translations.terms import glossary, table
 
 FIRST = 0xE000  # private characters stand for the terms while OpenCC converts the rest
 QUOTES = str.maketrans("「」『』", "“”‘’")
+APPROVED = Path(__file__).with_name("phrases.toml")
+RUN = re.compile(f"[{HAN}]+")
 
 
 @cache
-def converter() -> opencc.OpenCC:
-    return opencc.OpenCC("tw2sp")
+def converter(of: str = "tw2sp") -> opencc.OpenCC:
+    return opencc.OpenCC(of)
 
 
 @cache
@@ -51,3 +57,27 @@ def simplified(text: str) -> str:
     for i, term in enumerate(found):
         converted = converted.replace(chr(FIRST + i), term)
     return converted.translate(QUOTES)
+
+
+def phrases(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the words, beside the terms, that OpenCC turns into other words, and not only into other characters."""
+    words, characters = converter().convert, converter("tw2s").convert
+    for run in RUN.findall(any_term().sub(" ", text)):
+        while words(run) != characters(run):
+            end = next(i for i in range(1, len(run) + 1) if words(run[:i]) != characters(run[:i]))
+            start = next(i for i in reversed(range(end)) if words(run[i:end]) != characters(run[i:end]))
+            # A longer word may begin with this one: 執行緒 (a thread) with 執行 (to run).
+            while end < len(run) and words(run[start : end + 1]) != words(run[start:end]) + characters(run[end]):
+                end += 1
+            yield run[start:end], words(run[start:end])
+            run = run[end:]
+
+
+def not_approved(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the words of these texts that OpenCC turns into other ones which nobody has read, and the needless ones."""
+    approved = tomllib.loads(APPROVED.read_text(encoding="utf-8"))
+    found = {old: new for text in texts for old, new in phrases(text)}
+    for old, new in sorted(found.items()):
+        if approved.get(old) != new:
+            yield f'{old} becomes {new}: add "{old}" = "{new}" to {APPROVED.name}, or another word to terms.toml'
+    yield from (f"{old} is in no text: take it off {APPROVED.name}" for old in approved.keys() - found.keys())

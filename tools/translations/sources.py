@@ -63,15 +63,23 @@ def woven_file(path: Path, translate: Translate) -> str:
 
 def woven(notebook: Notebook, translate: Translate) -> Notebook:
     """Return a notebook in another language: the same cells, ids, tags, metadata and code, with other words."""
-    result = copy.deepcopy(notebook)
+    result, names = copy.deepcopy(notebook), new_names(notebook, translate)
     for cell in result["cells"]:
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             source = woven_markdown(cell["id"], source, translate)
-        elif not is_hidden(cell):
-            source = woven_code(cell["id"], source, translate)
+        else:
+            source = woven_code(cell["id"], source, translate, names, hidden=is_hidden(cell))
         cell["source"] = source.splitlines(keepends=True)
     return result
+
+
+def new_names(notebook: Notebook, translate: Translate) -> dict[str, str]:
+    """Return the names that a notebook's code has in another language, by those that it has now, the longest first."""
+    cells = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    found = [unit for cell in cells for unit in cell_units(cell) if unit.kind == code.NAME]
+    names = {unit.text: new for unit in reversed(found) if (new := translate(unit)) != unit.text}
+    return {name: names[name] for name in sorted(names, key=len, reverse=True)}
 
 
 def woven_markdown(where: str, text: str, translate: Translate) -> str:
@@ -79,10 +87,12 @@ def woven_markdown(where: str, text: str, translate: Translate) -> str:
     return "".join(translate(Unit(where, part.kind, part.text)) if part.kind else part.text for part in parts)
 
 
-def woven_code(where: str, source: str, translate: Translate) -> str:
-    """Return the source of a code cell with its translations."""
-    for place in reversed(code.places(source)):
-        text = translate(Unit(where, place.kind, place.text))
+def woven_code(where: str, source: str, translate: Translate, names: dict[str, str], hidden: bool = False) -> str:
+    """Return the source of a code cell with its translations, and with these names in place of others."""
+    new = {place.start: (place, names[place.text]) for place in code.uses(source, names, hidden)} if names else {}
+    for place in code.places(source) if not hidden else ():
+        new[place.start] = place, translate(Unit(where, place.kind, place.text))
+    for place, text in sorted(new.values(), key=lambda each: each[0].start, reverse=True):
         if text != place.text:
             source = source[: place.start] + place.written(text) + source[place.end :]
     return source

@@ -31,7 +31,7 @@ class TrainLab(Widget):
         rule            the adjectives that are turned round: "hungry" after every verb, "chased hungry" after one
         sees            what a word sees in the labeller: "alone", "window", "attention" or "attention, positions"
         seed            the seed of the next training
-        handles         the settings that the reader can change; the first one stands on top
+        handles         the settings that the reader can change; the values of the first one stand beside the curves
         stored          the names of stored trainings that are shown at first
     """
 

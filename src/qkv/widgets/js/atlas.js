@@ -2,7 +2,7 @@
 
 import { live } from "lit-html/directives/live.js";
 import { repeat } from "lit-html/directives/repeat.js";
-import { choices, dragged, html, nothing, num, partAt, remember, slider, svg, t, toggle } from "./base.js";
+import { choices, dragged, html, nothing, num, partAt, remember, svg, t, toggle } from "./base.js";
 import { heatmap } from "./heatmap.js";
 
 /** @typedef {object} Part the heads of one stack of layers
@@ -21,7 +21,8 @@ export const ONE = 65535; // the whole number that stands for the weight 1
 const SMALL = 32; // pixels of a small map, at most
 const LABELS = 16; // tokens that a side of a matrix names, at most
 const LISTED = 16; // tokens in the list, at most: of more, those that are looked at most
-const FEW = 12; // so many heads stand beside the list on a phone; of more, those of one layer
+const SIDE = 6; // small maps side by side on a phone, at most
+const FEW = 12; // so many heads are all shown on a phone; of more, those of one layer
 const MANY = [144, 16]; // of more heads, or more in a layer, only one layer is shown on a desk too
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const NUMBERED = 0.05; // of a smaller weight, the list has no number
@@ -191,13 +192,17 @@ export function allHeads(seen, look, set, id) {
   };
   return html`<fieldset class="qkv-control qkv-atlas-all">
     <legend class="qkv-unseen">${t`head`}</legend>
-    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}">${repeat(
+    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}; --columns: ${columnsOf(layers * heads > SIDE ? heads : layers * heads)}">${repeat(
       ordered(scores, look.order, layers * heads),
       (i) => i,
       one,
     )}</div>
   </fieldset>`;
 }
+
+/** Return in how many columns maps stand on a phone, so that the rows are about equally full.
+ * @param {number} count */
+const columnsOf = (count) => Math.ceil(count / Math.ceil(count / SIDE));
 
 /** Return how many heads are shown at once, as classes for the style.
  * @param {Part} part */
@@ -263,86 +268,91 @@ export const orders = (seen, look, set, id) =>
 
 /* ---- one head */
 
-/** Return the chosen head: a list of tokens with arcs from the one that looks, or all weights.
+/** Return the chosen head large: the tokens in lines with arcs from the one that looks, each beside its row of the map.
+ * A long text has no room for its lines: there a handle beside the map is dragged along the rows, and a list has the
+ * tokens that are looked at most.
  * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
-export const oneHead = (seen, look, set) =>
-  html`<div class="qkv-atlas-box" style="--n: ${Math.min(LISTED, seen.keys.length)}">
-    ${look.matrix ? matrix(seen, look, set) : list(seen, look, set)}
-    ${isLong(seen) ? nothing : over(lookingOf(seen, set))}
+export const oneHead = (seen, look, set) => {
+  const isLong = seen.keys.length > LISTED || seen.queries !== seen.keys;
+  const kind = look.matrix ? "" : isLong ? "qkv-atlas-long" : "qkv-atlas-short";
+  return html`<div class="qkv-atlas-box ${kind}" style="--n: ${Math.min(LISTED, seen.keys.length)}">
+    ${look.matrix ? matrix(seen, look, set) : isLong ? long(seen, look, set) : short(seen, look, set)}
+    ${over(seen, set)}
   </div>`;
+};
 
-/** Return the slider of the token that looks, if the list does not have all tokens that can.
+/** Return the slider for the keyboard, over the picture in which a pointer chooses the token that looks.
  * @param {Seen} seen
  * @param {Set} set */
-export const tokenSlider = (seen, set) => (isLong(seen) ? slider(lookingOf(seen, set)) : nothing);
+const over = ({ queries, token }, set) =>
+  html`<input class="qkv-over" type="range" aria-label=${t`token that looks`} min="1" max=${queries.length} aria-valuetext=${`${token + 1}: ${spaced(queries[token])}`} .value=${live(String(token + 1))}
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>`;
 
-const isLong = (/** @type {Seen} */ { queries, keys }) => keys.length > LISTED || queries !== keys;
-
-/** @param {Seen} seen
- * @param {Set} set */
-const lookingOf = ({ queries, token }, set) => ({
-  label: t`token that looks`,
-  value: token + 1,
-  min: 1,
-  max: queries.length,
-  text: `${token + 1}: ${spaced(queries[token])}`,
-  onInput: (/** @type {number} */ value) => set({ token: value - 1 }),
-});
-
-/** Return the slider for the keyboard, over a picture in which a pointer chooses the token.
- * @param {Parameters<typeof slider>[0]} parts */
-const over = ({ label, value, min, max, text, onInput }) =>
-  html`<input class="qkv-over" type="range" aria-label=${label} min=${min} max=${max} aria-valuetext=${text} .value=${live(String(value))}
-    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => onInput(target.valueAsNumber)}>`;
-
-/** Return the switch between the list and all weights.
+/** Return the switch between the list and a map with names.
  * @param {Look} look
  * @param {Set} set */
 export const matrixOf = ({ matrix }, set) =>
-  toggle({ label: t`all weights`, checked: matrix, onChange: (matrix) => set({ matrix }) });
+  toggle({ label: t`names on both sides of the large map`, checked: matrix, onChange: (matrix) => set({ matrix }) });
 
-/** Return the tokens that the list shows, in their order: all, or of a long text the one that looks and those that it
- * looks at most, the nearer ones first.
- * @param {Seen} seen */
-function listed({ queries, keys, row, token }) {
-  const all = [...keys.keys()];
-  if (keys.length <= LISTED) return all;
-  const [asks, most] = queries === keys ? [[token], LISTED - 1] : [[], LISTED];
-  const looked = all
-    .filter((j) => !asks.includes(j))
-    .sort((a, b) => row[b] - row[a] || Math.abs(a - token) - Math.abs(b - token));
-  return [...asks, ...looked.slice(0, most)].sort((a, b) => a - b);
-}
-
-/** Return the list of tokens, a line each. A press on a line, or a drag along the lines, chooses the token that looks. Of
- * an encoder's text, which the decoder's tokens look at, no token looks: the arcs begin beside the list.
+/** Return all tokens, a line each, and the map. A press on a line, or a drag along the lines, chooses the token.
  * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
-function list(seen, { contrast }, set) {
+function short(seen, look, set) {
+  const { keys, token } = seen;
+  const grab = dragged(({ y }) => set({ token: partAt(y, keys.length) }));
+  const colour = colourIn(seen, look);
+  return html`<svg viewBox="0 0 100 ${keys.length}" preserveAspectRatio="none" aria-hidden="true">${keys.map((_, j) => arc(token, j, colour(j)))}</svg>
+    <div class="qkv-atlas-words qkv-atlas-along" @pointerdown=${grab} @pointermove=${grab}>${lines(seen, look, [...keys.keys()])}</div>
+    ${cells(seen, look, set)}`;
+}
+
+/** Return the handle of the token that looks, the map, and the tokens that it looks at most.
+ * @param {Seen} seen
+ * @param {Look} look
+ * @param {Set} set */
+function long(seen, look, set) {
+  const { queries, token } = seen;
+  const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
+  return html`<div class="qkv-atlas-rail" @pointerdown=${grab} @pointermove=${grab}>
+      <span style="top: ${(100 * (token + 0.5)) / queries.length}%"><span><small>${token + 1}</small> ${spaced(queries[token])}</span></span>
+    </div>
+    ${cells(seen, look, set)}
+    <div class="qkv-atlas-words">${lines(seen, look, listed(seen))}</div>`;
+}
+
+/** Return the tokens that a list of a long text shows, in their order: those that are looked at most, the nearer first.
+ * @param {Seen} seen */
+const listed = ({ keys, row, token }) =>
+  [...keys.keys()]
+    .sort((a, b) => row[b] - row[a] || Math.abs(a - token) - Math.abs(b - token))
+    .slice(0, LISTED)
+    .sort((a, b) => a - b);
+
+/** Return the lines of a list of tokens.
+ * @param {Seen} seen
+ * @param {Look} look
+ * @param {number[]} tokens */
+function lines(seen, look, tokens) {
   const { queries, keys, row, token } = seen;
-  const tokens = listed(seen);
-  const isOwn = queries === keys;
-  const isWhole = keys.length <= LISTED; // else the list changes with the token, under the finger
-  const from = isOwn ? tokens.indexOf(token) : tokens.length / 2 - 0.5;
-  const grab = dragged(({ y, isPress }) => {
-    if (isOwn && (isPress || isWhole)) set({ token: tokens[partAt(y, tokens.length)] });
-  });
-  const most = contrast ? largest(row) || 1 : 1;
   const numbered = Math.max(SEEN, Math.min(NUMBERED, largest(row)));
-  const colour = (/** @type {number} */ j) => Math.round((100 * row[j]) / most) / 100;
-  const line = (/** @type {number} */ j, /** @type {number} */ at) => {
-    const kind = `${isOwn && j === token ? "qkv-atlas-asks" : ""} ${at && j > tokens[at - 1] + 1 ? "qkv-atlas-gap" : ""}`;
-    return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${isWhole ? listedToken(keys, j) : html`<small>${j + 1}</small> ${spaced(keys[j])}`}</span>${
+  const colour = colourIn(seen, look);
+  return tokens.map((j, at) => {
+    const kind = `${queries === keys && j === token ? "qkv-atlas-asks" : ""} ${at && j > tokens[at - 1] + 1 ? "qkv-atlas-gap" : ""}`;
+    return html`<div class=${kind}><span class="qkv-heat" style="--qkv-p: ${colour(j)}">${keys.length <= LISTED ? listedToken(keys, j) : html`<small>${j + 1}</small> ${spaced(keys[j])}`}</span>${
       row[j] < numbered ? nothing : html` <b>${shown(row[j])}</b>`
     }</div> `;
-  };
-  return html`<div class="qkv-atlas-list" style="--rows: ${tokens.length}">
-    <svg viewBox="0 0 100 ${tokens.length}" preserveAspectRatio="none" aria-hidden="true">${tokens.map((j, at) => arc(from, at, colour(j)))}</svg>
-    <div class="qkv-atlas-words ${isOwn ? "qkv-atlas-own" : ""} ${isOwn && isWhole ? "qkv-atlas-along" : ""}" @pointerdown=${grab} @pointermove=${grab}>${tokens.map(line)}</div>
-  </div>`;
+  });
+}
+
+/** Return a function that returns the share of colour of a token.
+ * @param {Seen} seen
+ * @param {Look} look */
+function colourIn({ row }, { contrast }) {
+  const most = contrast ? largest(row) || 1 : 1;
+  return (/** @type {number} */ j) => Math.round((100 * row[j]) / most) / 100;
 }
 
 /** Return the arc from one line of the list to another: as thick as the weight is large, and wider if it is longer.
@@ -355,26 +365,34 @@ function arc(from, to, weight) {
   return svg`<path d="M100 ${from + 0.5}C${side} ${from + 0.5} ${side} ${to + 0.5} 100 ${to + 0.5}" style="--qkv-p: ${seen}"></path>`;
 }
 
-/** @param {Seen} seen
+/** Return the map with names at both sides.
+ * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
-function matrix(seen, look, set) {
+const matrix = (seen, look, set) =>
+  html`<div class="qkv-atlas-matrix" style="--queries: ${seen.queries.length}; --keys: ${seen.keys.length}">
+    <div class="qkv-atlas-down">${labels(seen.queries)}</div>
+    <div class="qkv-atlas-across">${labels(seen.keys)}</div>
+    ${cells(seen, look, set)}
+  </div>`;
+
+/** Return the map of all weights of the chosen head. A drag along its rows chooses the token that looks.
+ * @param {Seen} seen
+ * @param {Look} look
+ * @param {Set} set */
+function cells(seen, look, set) {
   const { queries, keys, layer, head, token, weights } = seen;
   const grab = dragged(({ y }) => set({ token: partAt(y, queries.length) }));
   const rows = mapOf(seen, layer, head);
-  return html`<div class="qkv-atlas-matrix" style="--queries: ${queries.length}; --keys: ${keys.length}">
-    <div class="qkv-atlas-down">${labels(queries)}</div>
-    <div class="qkv-atlas-across">${labels(keys)}</div>
-    <div class="qkv-atlas-cells" @pointerdown=${grab} @pointermove=${grab}>${heatmap({
-      label: t`weights of head ${nameOf(layer, head)}, queries down, keys across`,
-      rows: look.contrast ? (i) => toMost(rows(i)) : rows,
-      width: keys.length,
-      height: queries.length,
-      most: ONE,
-      key: cellsKey(weights, layer, head, look.contrast),
-      repainted: look.repainted,
-    })}<div class="qkv-looked-at" style="top: ${(100 * token) / queries.length}%; height: ${100 / queries.length}%"></div></div>
-  </div>`;
+  return html`<div class="qkv-atlas-cells" @pointerdown=${grab} @pointermove=${grab}>${heatmap({
+    label: t`weights of head ${nameOf(layer, head)}, queries down, keys across`,
+    rows: look.contrast ? (i) => toMost(rows(i)) : rows,
+    width: keys.length,
+    height: queries.length,
+    most: ONE,
+    key: cellsKey(weights, layer, head, look.contrast),
+    repainted: look.repainted,
+  })}<div class="qkv-looked-at" style="top: ${(100 * token) / queries.length}%; height: ${100 / queries.length}%"></div></div>`;
 }
 
 /** Return an object that stands for the weights of one head. */

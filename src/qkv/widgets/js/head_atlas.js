@@ -13,7 +13,6 @@ import {
   seenIn,
   sizeOf,
   spaced,
-  tokenSlider,
   weightsTable,
 } from "./atlas.js";
 import { button, choices, html, nothing, num, remember, t, tables, toggle, widget } from "./base.js";
@@ -41,16 +40,15 @@ export default widget("HeadAtlas", {
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => sameHead(each, [part, layer, head]));
     const look = lookOf(state);
-    return html`<div class="qkv-atlas ${sizeOf(seen)} ${state.matrix ? "qkv-atlas-whole" : ""}">
+    return html`<div class="qkv-atlas ${sizeOf(seen)}">
         ${state.parts.length > 1 ? parts(state, set, id) : nothing}
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
         ${allHeads(seen, { ...look, isOff }, set, id)}
         <div class="qkv-atlas-below">
-          ${tokenSlider(seen, set)} ${matrixOf(look, set)}
           ${state.switches ? (state.hasKernel ? switches(seen, state, set) : measured(state, set, id)) : nothing}
-          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
+          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}${matrixOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), ...(seen.scores.length ? [scoresTable(seen)] : [])])}`;

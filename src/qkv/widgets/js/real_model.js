@@ -13,7 +13,6 @@ import {
   orders,
   scoresTable,
   seenIn,
-  tokenSlider,
   weightsTable,
 } from "./atlas.js";
 import { button, html, logSlider, nothing, num, readings, remember, t, tables, toggle, widget } from "./base.js";
@@ -46,15 +45,14 @@ export default widget("RealModel", {
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => same(each, [layer, head]));
     return html`<div class="qkv-real">${sentence(state, set, id)}</div>
-      <div class="qkv-atlas qkv-real-atlas ${state.matrix ? "qkv-atlas-whole" : ""}">
+      <div class="qkv-atlas qkv-real-atlas">
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
         ${allHeads(seen, { ...look, isOff }, set, id)}
         <div class="qkv-atlas-below">
-          ${tokenSlider(seen, set)} ${matrixOf(look, set)}
           ${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}
-          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}</details>
+          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}${matrixOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;

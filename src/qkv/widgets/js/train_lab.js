@@ -5,12 +5,12 @@ import {
   curve,
   dotMark,
   dragged,
-  gripMark,
   html,
   nearestOf,
   nothing,
   num,
   panel,
+  pct,
   plot,
   rule,
   svg,
@@ -44,9 +44,9 @@ const GUESS = Math.log(32);
 /** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
-  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last; at first the model is untrained), how
-  // often the reader has pressed Train, whether this browser is slow or could not start, and whether the rest is unfolded.
-  own: { runs: null, shown: -1, at: 0, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
+  // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last), how often the reader has pressed Train,
+  // whether this browser is slow or could not start, and whether the rest is unfolded.
+  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const { follow, close } = trainer(/** @type {State} */ (state), set);
     const show = () => {
@@ -68,21 +68,21 @@ export default widget("TrainLab", {
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
-      <div class="qkv-train-top">${firstSetting(state, set, id)} ${buttons(state, seen, set)}</div>
-      ${pictures(state, seen, set)} ${legend(state, seen, set, id)} ${walk(state, seen, set)}
-      <p class="qkv-train-finding">${findingText(state, seen.run, seen.frame)} <b>${habitText(seen.run, seen.frame)}</b>${problemText(state)}</p>
-      ${unfolding(state, set, id)}
+      <div class="qkv-train-pictures">${pictures(state, seen, set)}</div>
+      ${curves(state, seen, set, id)}
+      <p class="qkv-train-finding">${shownText(state, seen)}${problemText(state)}</p>
+      <div class="qkv-train-buttons">${trainButton(state, seen, set)} ${unfolding(state, set, id)}</div>
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
-        ${secondChart(state, seen)}
         ${settings(state, set, id)}
         ${trainHere(state, seen, set)}
+        ${secondChart(state, seen)}
         ${tables(() => numbers(seen))}
       </div>
     </div>`;
   },
 });
 
-/** Return the button that unfolds the curves and settings, where they would not fit on the screen.
+/** Return the button that unfolds the settings, the other curve and the numbers.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
@@ -132,8 +132,20 @@ function likeIn(runs, choices) {
  * @param {Partial<Choices>} changes
  * @returns {Partial<State>} */
 function chosen(state, changes) {
-  const like = likeIn(state.runs ?? storedRuns(state), { ...choicesOf(state), ...changes });
-  return like < 0 ? changes : { ...changes, shown: like, at: -1 };
+  const runs = state.runs ?? storedRuns(state);
+  const like = likeIn(runs, { ...choicesOf(state), ...changes });
+  return like < 0 ? changes : { ...changes, ...shownNow(state, runs, like) };
+}
+
+/** Return the change of the state that shows a training, at the step that is shown now.
+ * @param {State} state
+ * @param {Training[]} runs
+ * @param {number} shown
+ * @returns {Partial<State>} */
+function shownNow(state, runs, shown) {
+  const { run, frame } = seenIn(state);
+  const steps = runs[shown].frames.map(({ step }) => step);
+  return { shown, at: isLast(run, frame) ? -1 : steps.indexOf(nearestOf(steps, frame.step)) };
 }
 
 /** Return what the next training is made of.
@@ -158,12 +170,11 @@ const choicesOf = (state) => ({
   seed: state.seed,
 });
 
-/** Go on with the paused training, if nothing was chosen since; else start one beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
+/** Start a training beside the others. If there are too many, the oldest leaves, but never the first: it is compared with.
  * @param {State} state
- * @param {SetState<State>} set */
-function train(state, set) {
-  if (state.status === "paused" && !chosenSince(state, seenIn(state))) return set({ status: "running" });
-  const choices = choicesOf(state);
+ * @param {SetState<State>} set
+ * @param {Choices} [choices] */
+function train(state, set, choices = choicesOf(state)) {
   const [first, ...others] = state.runs ?? storedRuns(state);
   const kept = first ? [first, ...others.slice(2 - MOST)] : [];
   const plain = nameOf(choices);
@@ -176,6 +187,7 @@ function train(state, set) {
     isStored: false,
   };
   set({
+    ...choices,
     runs: [...kept, run],
     shown: kept.length,
     at: -1,
@@ -199,20 +211,19 @@ function chosenSince(state, { run }) {
  * @param {Seen} seen */
 const isUntrained = (state, seen) => !isBusy(state.status) && chosenSince(state, seen) !== "";
 
-const buttons = (/** @type {State} */ state, /** @type {Seen} */ seen, /** @type {SetState<State>} */ set) => {
+/** Return the button that trains. While a training runs, it pauses it.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set */
+function trainButton(state, seen, set) {
   const { status } = state;
-  const pauses = status === "paused" ? t`Go on` : t`Pause`;
-  const chosen = chosenSince(state, seen);
-  return html`<div class="qkv-train-buttons">
-    <button type="button" class="qkv-control qkv-button qkv-train-go" @click=${() => train(state, set)}>${t`Train`}</button>
-    ${button({
-      label: pauses,
-      disabled: status !== "running" && status !== "paused",
-      onClick: () => set({ status: status === "running" ? "paused" : "running" }),
-    })}
-    <span class="qkv-note qkv-train-next">${chosen ? t`press Train: ${html`<b>${chosen}</b>`}` : nothing}</span>
-  </div>`;
-};
+  const isShown = seen.run === seen.runs[seen.runs.length - 1] && !chosenSince(state, seen);
+  const press = (/** @type {string} */ label, /** @type {() => void} */ onClick) =>
+    html`<button type="button" class="qkv-control qkv-button qkv-train-go ${status === "running" ? "qkv-train-runs" : ""}" @click=${onClick}>${label}</button>`;
+  if (status === "running") return press(t`Pause`, () => set({ status: "paused" }));
+  if (status === "paused" && isShown) return press(t`Go on`, () => set({ status: "running" }));
+  return press(t`Train`, () => train(state, set));
+}
 
 /** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back.
  * @param {State} state
@@ -224,8 +235,7 @@ function trainHere(state, seen, set) {
     currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
-  const next = html`<span class="qkv-note">${t`next: ${nameOf(choicesOf(state))}, seed ${state.seed}`}</span>`;
-  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : next}</div>`;
+  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : nothing}</div>`;
 }
 
 /* ---- texts */
@@ -243,17 +253,31 @@ const isLast = (/** @type {Training} */ { frames }, /** @type {Frame} */ frame) 
 function findingText(state, run, frame) {
   if (run.frames.length === 0) return t`Every number in the model is random. Press Train.`;
   const name = run.isStored ? t`“${run.name}”, trained before` : t`“${run.name}”`;
-  if (run.result && isLast(run, frame)) return t`${name}: ${SAYS[state.task].end(run.result)}`;
+  if (run.result && isLast(run, frame))
+    return t`${name}, ${shownScore(state.task, run.result.score)}: ${SAYS[state.task].end(run.result)}`;
   return t`${name}, step ${frame.step} of ${STEPS}: ${SAYS[state.task].during(frame)}`;
+}
+
+/** Return what is seen below the curves: how good the shown model is there, or at the end what it does instead.
+ * @param {State} state
+ * @param {Seen} seen */
+function shownText(state, seen) {
+  const { run, frame } = seen;
+  const says = SAYS[state.task];
+  if (isUntrained(state, seen)) return t`“${chosenSince(state, seen)}” is not trained yet. Press Train.`;
+  if (run.frames.length === 0) return t`Every number in the model is random. Press Train.`;
+  if (!run.result || !isLast(run, frame)) return t`Step ${frame.step} of ${STEPS}: ${says.during(frame)}`;
+  const habit = habitText(run, frame);
+  if (habit) return habit;
+  return run.isStored ? t`Trained before: ${says.end(run.result)}` : t`Trained here: ${says.end(run.result)}`;
 }
 
 /** What is said of a score, while the training runs and at its end.
  * @type {Record<State["task"], { during: (frame: Frame) => string, end: (result: Result) => string }>} */
 const SAYS = {
   tagger: {
-    during: ({ score }) => t`it right in ${percent(score)} of 100 new sentences.`,
-    end: ({ score, heldOut = NaN }) =>
-      t`it right in ${percent(score)} of 1,000 new sentences, and in ${percent(heldOut)} of combinations kept out.`,
+    during: ({ score }) => t`right in ${percent(score)} of 100 new sentences.`,
+    end: ({ heldOut = NaN }) => t`right in ${percent(heldOut)} of combinations kept out of training.`,
   },
   repeater: {
     during: ({ score }) => t`surprise ${nats(score)} at symbols that come again.`,
@@ -276,8 +300,7 @@ const HABITS = {
   same: () => t`Two saws in one sentence always get the same label.`,
   seen: () => t`It predicts symbols that were there before, but not the one that comes next.`,
   guess: () => t`It has hardly learned more than to guess.`,
-  leak: () =>
-    t`In training it saw the symbol that it had to predict. Now the future is hidden, and it is worse than a guess.`,
+  leak: () => t`In training it saw the answer. Now the future is hidden, and it is worse than a guess.`,
 };
 
 /** Say what a model does that has not learned its task: at the end of its training alone.
@@ -303,38 +326,22 @@ const problemText = (/** @type {State} */ { failed, isSlow }) => {
  * @param {Seen} seen
  * @param {SetState<State>} set */
 function pictures(state, seen, set) {
-  const { run } = seen;
+  const { run, frame } = seen;
   const isNew = isUntrained(state, seen);
-  const frame = isNew ? NOTHING : seen.frame;
-  const isStored = run.isStored && !isNew;
-  if (state.task === "repeater") {
-    const layers = run.choices.layers;
-    return layerNames()
-      .slice(2 - layers)
-      .map((title, i) =>
-        picture({
-          title: layers === 1 ? t`its only layer` : title,
-          tokens: [...TEXT.slice(0, -1)],
-          from: TEXT.length - 2,
-          line: frame.shown?.[i],
-          right: TEXT[TEXT.length - 1],
-          asked: i ? "" : t`next`,
-          isStored,
-        }),
-      );
-  }
-  if (state.task === "labeller")
-    return SAWS.map((from, i) =>
+  const looks = (/** @type {number} */ i) => (isNew ? { line: undefined, later: 0 } : lookOf(seen, i));
+  if (state.task === "repeater")
+    return layerNames(run.choices.layers, isNew ? NOTHING : frame).map((title, i) =>
       picture({
-        title: "",
-        tokens: PUZZLE,
-        from,
-        line: frame.shown?.[i],
-        right: SAW_IS[i],
-        asked: PUZZLE[from],
-        isStored,
+        title,
+        tokens: [...TEXT.slice(0, -1)],
+        from: TEXT.length - 2,
+        ...(title ? looks(i) : { line: undefined, later: 0 }),
+        right: TEXT[TEXT.length - 1],
+        asked: i ? "" : t`next`,
       }),
     );
+  if (state.task === "labeller")
+    return SAWS.map((from, i) => picture({ tokens: PUZZLE, from, ...looks(i), right: SAW_IS[i], asked: PUZZLE[from] }));
   const { language, rule } = run.choices;
   const turns = state.handles.includes("rule");
   return SHOWN[language].map((tokens, i) => {
@@ -343,13 +350,11 @@ function pictures(state, seen, set) {
     const first = (i === 0) !== isTurned(rule, act, adjective);
     const nouns = language === "english" ? [tokens[1], tokens[4]] : [tokens[0], tokens[2]];
     return picture({
-      title: "",
       tokens,
       from: tokens.findIndex((word) => IT.includes(word)),
-      line: frame.shown?.[i],
+      ...looks(i),
       right: nouns[first ? 0 : 1],
       asked: IT[language === "english" ? 0 : 1],
-      isStored,
       turn: turns
         ? {
             isTurned: isTurned(state.rule, act, adjective),
@@ -361,7 +366,24 @@ function pictures(state, seen, set) {
 }
 
 const SAW_IS = ["verb", "noun"];
-const layerNames = () => [t`layer 2, from the last symbol`, t`layer 1, the head that looks most at the symbol before`];
+/** Return what the repeater's two pictures show, with its scores at a frame. A model of one layer leaves the second empty.
+ * @param {number} layers
+ * @param {Frame} frame */
+function layerNames(layers, { followed = NaN, previous = NaN }) {
+  if (layers === 1) return [t`the only layer`, ""];
+  const bold = (/** @type {number} */ weight) => html`<b>${shownNumber(weight)}</b>`;
+  return [t`layer 2: ${bold(followed)} on what followed`, t`layer 1: ${bold(previous)} on the symbol before`];
+}
+
+/** Return where a token looks at the step that is shown. A stored training has that of some steps only: then it is that
+ * of a later step, which is named.
+ * @param {Seen} seen
+ * @param {number} i */
+function lookOf({ run, at }, i) {
+  const frame = run.frames.find(({ shown }, j) => shown && j >= at);
+  return { line: frame?.shown?.[i], later: frame && frame !== run.frames[at] ? frame.step : 0 };
+}
+
 const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
 
 const GAP = 1.3; // letters between two words
@@ -374,10 +396,10 @@ const widthOf = (word) =>
     return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
   }, GAP);
 
-/** Return a text with arcs from the token that asks, and the likeliest answers.
- * @param {{ title: string, tokens: string[], from: number, line?: Line, right: string, asked: string, isStored: boolean,
+/** Return a text with arcs from the token that asks, and the likeliest answers. With an empty title, only its room is kept.
+ * @param {{ title?: unknown, tokens: string[], from: number, line?: Line, later: number, right: string, asked: string,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
-function picture({ title, tokens, from, line, right, asked, isStored, turn = null }) {
+function picture({ title, tokens, from, line, later, right, asked, turn = null }) {
   const widths = tokens.map(widthOf);
   const total = widths.reduce((sum, width) => sum + width, 0);
   /** @type {number[]} */
@@ -394,8 +416,9 @@ function picture({ title, tokens, from, line, right, asked, isStored, turn = nul
     return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
   };
   const last = tokens.length - 1;
-  return html`<figure class="qkv-train-picture">
-    ${title ? html`<figcaption class="qkv-note">${title}</figcaption>` : nothing}
+  const kind = title === "" ? "qkv-train-empty" : later ? "qkv-train-later" : "";
+  return html`<figure class="qkv-train-picture ${kind}">
+    ${title === undefined ? nothing : html`<figcaption class="qkv-note">${title || "–"}</figcaption>`}
     <svg class="qkv-train-arcs" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
       ${tokens.map((_, j) => (j === from ? nothing : svg`<path style="--qkv-p: ${rounded(weights[j] ?? 0)}" d=${path(j)} />`))}
     </svg>
@@ -409,7 +432,7 @@ function picture({ title, tokens, from, line, right, asked, isStored, turn = nul
           : html`<span class=${kind} style=${style}>${token}</span>`;
       })}
     </div>
-    ${asked ? html`<p class="qkv-train-says">${asked} = ${isStored && !line ? t`not stored at this step; press Train` : answers(line, right)}</p>` : nothing}
+    ${asked ? html`<p class="qkv-train-says">${later ? html`<span class="qkv-note">${t`at step ${later}`}</span> ` : nothing}${asked} = ${answers(line, right, later > 0)}</p>` : nothing}
   </figure>`;
 }
 
@@ -417,21 +440,22 @@ const SEEN = 0.01; // a smaller chance is left out
 const SURE = 0.1; // by so much the likeliest answer has to be likelier than the next one to count as an answer
 
 /** @param {Line | undefined} line
- * @param {string} right */
-function answers(line, right) {
+ * @param {string} right
+ * @param {boolean} isShort */
+function answers(line, right, isShort) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
   const judged = word === right ? "✓" : `✗ (${right})`;
   const verdict = chance - less < SURE ? t`unsure` : judged;
   return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
-    ${less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
+    ${isShort || less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
 }
 
 /* ---- curves */
 
 const across = linear([0, STEPS], [0, 100]);
 const shareUp = linear([0, 1], [100, 0]);
-const natsUp = linear([0, 5], [100, 0]);
+const natsUp = linear([0, 4], [100, 0]);
 const lossUp = linear([0, 6], [100, 0]);
 
 /** Return the points of a curve that are drawn: what is above the plot is at its edge.
@@ -454,68 +478,127 @@ const curvesOf = ({ runs, run }, of, up) =>
     curve({ points: pointsOf(one.frames, of, up), kind: `qkv-train-${i} ${one === run ? "qkv-train-now" : ""}` }),
   );
 
-/** Return a panel of curves over the steps, with a line at the step that is shown.
- * @param {Seen} seen
- * @param {{ title: unknown, reading: unknown, label: string, marks: unknown, onDrag?: (event: any) => void }} parts */
-function drawn({ frame }, { title, reading, label, marks, onDrag }) {
-  const here = rule({ x1: across(frame.step), x2: across(frame.step), kind: "qkv-here" });
-  const steps = [0, STEPS].map((step) =>
-    words({
-      x: across(step),
-      y: 100,
-      lines: 0.95,
-      anchor: step ? "end" : "start",
-      content: step ? t`${step} steps` : "0",
-    }),
-  );
-  return panel({
-    title,
-    reading: html`<b>${reading}</b>`,
-    drawing: plot({ label, kind: "qkv-train-plot", onDrag, marks: [here, marks, steps] }),
-  });
+/** Return the marks that every panel of curves has: the steps below it, and a line at the step that is shown.
+ * @param {Seen} seen */
+function steps({ frame }) {
+  const x = across(frame.step);
+  const ends = [
+    x > 30 ? words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: "0" }) : nothing,
+    x < 45 ? words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: t`${STEPS} steps` }) : nothing,
+  ];
+  const anchor = x < 15 ? "start" : x > 85 ? "end" : "middle";
+  return svg`${rule({ x1: x, x2: x, kind: "qkv-here" })} ${ends}
+    ${words({ x, y: 100, lines: 0.95, anchor, kind: "qkv-train-step", content: t`step ${frame.step}` })}`;
 }
 
-/** Return what every training has learned at each step, and the handle that walks through the steps.
+/** Return what every training has learned at each step, the handle that walks through the steps, and at the ends of the
+ * curves their names, to choose one.
  * @param {State} state
  * @param {Seen} seen
- * @param {SetState<State>} set */
-function walk(state, seen, set) {
+ * @param {SetState<State>} set
+ * @param {string} id */
+function curves(state, seen, set, id) {
   const { runs, run, at, frame } = seen;
-  const steps = run.frames.map(({ step }) => step);
+  const all = run.frames.map(({ step }) => step);
   const isRepeater = state.task === "repeater";
   const asked = state.task === "tagger" ? "it" : "saw";
   const up = isRepeater ? natsUp : shareUp;
   const ticks = isRepeater ? [0, GUESS] : [0, 0.5, 1];
   const nameOfTick = (/** @type {number} */ tick) => (isRepeater ? (tick ? t`a guess` : t`certain`) : percent(tick));
-  const { score } = isUntrained(state, seen) ? NOTHING : frame;
+  const others = untrainedIn(state, seen);
+  const ends = runs.map(({ frames }) => endOf(frames, up));
+  const count = Math.max(runs.length + others.length, Math.min(RESERVED, state.stored.length + 2));
+  const places = apart([...ends.map(({ y }) => y), ...others.map(() => 100)], (100 * ROW) / roomFor(count));
   const dots = [...runs.filter((one) => one !== run), run].map((one) => {
     const { step, score } = one.frames.findLast((each) => each.step <= frame.step) ?? NOTHING;
     if (!Number.isFinite(score)) return nothing;
     const place = { x: across(step), y: Math.max(0, up(score)) };
-    return one === run ? gripMark(place) : dotMark({ ...place, kind: "qkv-train-other" });
+    return one === run
+      ? handle(place, isLast(run, frame) ? "" : shownScore(state.task, score))
+      : dotMark({ ...place, kind: "qkv-train-other" });
   });
-  return html`<div class="qkv-train-walk">
-    ${drawn(seen, {
-      title: isRepeater ? t`surprise` : t`${html`<i>${asked}</i>`} right`,
-      reading: isRepeater ? nothing : html`${shownShare(score)} <small>${t`of 100`}</small>`,
-      label: isRepeater
-        ? t`The surprise in nats, for ${runs.length} trainings.`
-        : t`The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
-      marks: [
-        yAxis({ scale: up, ticks, named: [] }),
-        ticks.map((tick) => words({ x: 0, y: up(tick), dx: -16, anchor: "end", content: nameOfTick(tick) })), // beside the ring
-        curvesOf(seen, (each) => each.score, up),
-        dots,
-      ],
-      onDrag: dragged(({ x }) => steps.length && set({ at: steps.indexOf(nearestOf(steps, x * STEPS)) })),
-    })}
-    ${
-      steps.length > 1
-        ? html`<input class="qkv-over" type="range" aria-label=${t`step`} min="0" max=${steps.length - 1} aria-valuetext=${t`${frame.step} of ${STEPS}`}
+  return html`<div class="qkv-train-curves" style="--qkv-room: ${roomFor(count)}rem">
+    <div class="qkv-train-walk">
+      ${panel({
+        title: isRepeater ? t`surprise, in nats` : t`${html`<i>${asked}</i>`} right in new sentences`,
+        drawing: plot({
+          kind: "qkv-train-plot",
+          label: isRepeater
+            ? t`The surprise in nats, for ${runs.length} trainings.`
+            : t`The share of ${asked} right in new sentences, for ${runs.length} trainings.`,
+          marks: [
+            yAxis({ scale: up, ticks, named: [] }),
+            ticks.map((tick) => words({ x: 0, y: up(tick), dx: -12, anchor: "end", content: nameOfTick(tick) })), // beside the handle
+            steps(seen),
+            curvesOf(seen, (each) => each.score, up),
+            leads(ends, places),
+            isUntrained(state, seen) ? nothing : dots,
+          ],
+          onDrag: dragged(({ x }) => all.length && set({ at: all.indexOf(nearestOf(all, x * STEPS)) })),
+        }),
+      })}
+      ${
+        all.length > 1
+          ? html`<input class="qkv-over" type="range" aria-label=${t`step`} min="0" max=${all.length - 1} aria-valuetext=${t`${frame.step} of ${STEPS}`}
             .value=${live(String(at))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ at: target.valueAsNumber })}>`
-        : nothing
-    }
+          : nothing
+      }
+    </div>
+    ${names(state, seen, places, others, set, id)}
   </div>`;
+}
+
+const ROW = 2.5; // rem from one name at the ends of the curves to the next
+const ROOM = 8; // rem, the height of the curves
+
+const RESERVED = 5; // so many names have room from the start: the curves do not grow when one is added
+
+/** Return the height of the curves, in rem, at which so many names have room beside them.
+ * @param {number} count */
+const roomFor = (count) => Math.max(ROOM, ROW * (count - 1));
+
+/** Return where a curve ends, as percentages.
+ * @param {Frame[]} frames
+ * @param {Scale} up */
+function endOf(frames, up) {
+  const last = frames.findLast(({ score }) => Number.isFinite(score));
+  return last ? { x: across(last.step), y: Math.max(0, up(last.score)) } : { x: 0, y: 100 };
+}
+
+/** Return heights near the wanted ones, in the same order, between 0 and 100, with a gap between any two.
+ * @param {number[]} wanted
+ * @param {number} gap */
+function apart(wanted, gap) {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]);
+  const places = [...wanted];
+  let least = 0;
+  for (const i of order) {
+    places[i] = Math.max(places[i], least);
+    least = places[i] + gap;
+  }
+  let most = 100;
+  for (const i of order.reverse()) {
+    places[i] = rounded(Math.min(places[i], most));
+    most = places[i] - gap;
+  }
+  return places;
+}
+
+/** Return lines from the ends of the curves to their names.
+ * @param {{ x: number, y: number }[]} ends
+ * @param {number[]} places */
+const leads = (ends, places) => svg`<svg x="100%" width="16" height="100%">
+  ${ends.map(({ x, y }, i) => (x < 100 ? nothing : svg`<line class="qkv-train-lead" x1="0" x2="16" y1=${pct(y)} y2=${pct(places[i])} />`))}
+</svg>`;
+
+/** Return the handle that walks through the steps, and beside it the score there.
+ * @param {{ x: number, y: number }} place
+ * @param {string} score */
+function handle({ x, y }, score) {
+  const anchor = x < 15 ? "start" : x > 85 ? "end" : "middle";
+  return svg`${score ? words({ x, y, lines: y < 40 ? 1.9 : -1.9, anchor, kind: "qkv-train-score", content: score }) : nothing}
+    ${dotMark({ x, y, kind: "qkv-train-grip" })}
+    <svg class="qkv-train-ways" x=${pct(x)} y=${pct(y)} width="1" height="1"><path d="M-7 0H7M-4 -3L-7 0L-4 3M4 -3L7 0L4 3" /></svg>`;
 }
 
 /** Return the loss in training or, for the repeater, the scores of its heads.
@@ -524,49 +607,109 @@ function walk(state, seen, set) {
 function secondChart(state, seen) {
   const { run, frame } = seen;
   if (state.task !== "repeater") {
-    return drawn(seen, {
+    return panel({
       title: t`loss`,
-      reading: shownNumber(frame.loss),
-      label: t`The loss in training.`,
-      marks: [yAxis({ scale: lossUp, ticks: [0, 3, 6] }), curvesOf(seen, (each) => each.loss, lossUp)],
+      reading: Number.isFinite(frame.loss) ? html`<b>${shownNumber(frame.loss)}</b>` : nothing,
+      drawing: plot({
+        kind: "qkv-train-plot",
+        label: t`The loss in training.`,
+        marks: [steps(seen), yAxis({ scale: lossUp, ticks: [0, 3, 6] }), curvesOf(seen, (each) => each.loss, lossUp)],
+      }),
     });
   }
   const scores = (/** @type {Value} */ of, /** @type {string} */ kind) =>
     curve({ points: pointsOf(run.frames, of, shareUp), kind: `qkv-train-now ${kind}` });
-  return drawn(seen, {
+  return panel({
     title: t`scores`,
-    reading: html`<small>${t`followed`}</small> ${shownNumber(frame.followed ?? NaN)} <small>${t`before`}</small> ${shownNumber(frame.previous ?? NaN)}`,
-    label: t`The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.`,
-    marks: [
-      yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
-      scores((each) => each.previous ?? NaN, "qkv-train-1"),
-      scores((each) => each.followed ?? NaN, ""),
-    ],
+    reading: html`<small>${t`followed`}</small> <b>${shownNumber(frame.followed ?? NaN)}</b> <small>${t`before`}</small> <b>${shownNumber(frame.previous ?? NaN)}</b>`,
+    drawing: plot({
+      kind: "qkv-train-plot",
+      label: t`The mean weight on the symbol before in layer 1, and on all that followed the same symbol in the last layer.`,
+      marks: [
+        steps(seen),
+        yAxis({ scale: shareUp, ticks: [0, 0.5, 1] }),
+        scores((each) => each.previous ?? NaN, "qkv-train-1"),
+        scores((each) => each.followed ?? NaN, ""),
+      ],
+    }),
   });
 }
 
 const shownNumber = (/** @type {number} */ x) => (Number.isFinite(x) ? num(x, { places: 2 }) : "–");
-const shownShare = (/** @type {number} */ x) => (Number.isFinite(x) ? percent(x) : "–");
+const shownScore = (/** @type {State["task"]} */ task, /** @type {number} */ score) =>
+  task === "repeater" ? num(score, { places: 2 }) : percent(score);
 
-/** Return the names of the trainings: the chosen one is shown above.
- * @param {State} parts
- * @param {Seen} parts
+/** Return the names of the trainings at the ends of their curves: the chosen one is shown. Below them are those that are
+ * not trained yet; a press trains one.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {number[]} places
+ * @param {Choices[]} others
  * @param {SetState<State>} set
  * @param {string} id */
-const legend = ({ task, seed, status }, { runs, run }, set, id) => html`<fieldset class="qkv-control qkv-train-legend">
-  <legend class="qkv-unseen">${t`trainings`}</legend>
-  <div>${runs.map(
-    (one, i) => html`<label class="qkv-pick qkv-train-name">
-      <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(one === run)} @change=${() => set({ ...one.choices, seed, shown: i, at: -1 })}>
-      <svg viewBox="0 0 24 8" aria-hidden="true"><line class="qkv-curve qkv-train-${i}" x1="0" x2="24" y1="4" y2="4" /></svg>
-      ${one.name} <b>${lastScore(task, one)}</b></label>${
-        one.isStored || (isBusy(status) && i === runs.length - 1)
-          ? nothing
-          : html`<button type="button" class="qkv-control qkv-train-away" aria-label=${t`remove ${one.name}`}
-              @click=${() => set({ runs: runs.filter((each) => each !== one), shown: -1, at: -1 })}>×</button>`
-      }`,
-  )}</div>
-</fieldset>`;
+function names(state, seen, places, others, set, id) {
+  const { runs, run } = seen;
+  const isNew = isUntrained(state, seen);
+  const at = (/** @type {number} */ i) => `top: ${places[i]}%`;
+  const away = (
+    /** @type {Training} */ one,
+  ) => html`<button type="button" class="qkv-control qkv-train-away" aria-label=${t`remove ${one.name}`}
+      @click=${() => set({ runs: runs.filter((each) => each !== one), shown: -1, at: -1 })}>×</button>`;
+  return html`<fieldset class="qkv-control qkv-train-names">
+    <legend class="qkv-unseen">${t`trainings`}</legend>
+    ${runs.map((one, i) => {
+      const isShown = one === run && !isNew;
+      const isOwn = !one.isStored && !(isBusy(state.status) && i === runs.length - 1);
+      return html`<div style=${at(i)}><label class="qkv-pick qkv-train-name">
+        <input class="qkv-over" type="radio" name="${id}-run" .checked=${live(isShown)}
+          @change=${() => set({ ...one.choices, seed: state.seed, ...shownNow(state, runs, i) })}>
+        <b>${lastScore(state.task, one)}</b> ${one.name}</label>${isShown && isOwn ? away(one) : nothing}</div>`;
+    })}
+    ${others.map((one, i) => {
+      const name = nameOf(one);
+      const isNext = isNew && name === nameOf(choicesOf(state));
+      return html`<div style=${at(runs.length + i)}><button type="button" class="qkv-control qkv-train-new ${isNext ? "qkv-train-next" : ""}"
+        aria-label=${t`train ${name}`} @click=${() => train(state, set, one)}><span aria-hidden="true">▶</span> ${name}</button></div>`;
+    })}
+  </fieldset>`;
+}
+
+const MANY = 4; // a setting with more values is only below
+
+/** Return the choices that are not trained yet and that are offered beside the curves: the values of the first setting,
+ * and what the reader has chosen below.
+ * @param {State} state
+ * @param {Seen} seen
+ * @returns {Choices[]} */
+function untrainedIn(state, { runs }) {
+  const now = choicesOf(state);
+  const [first] = madeOf(state);
+  const all = [
+    ...valuesOf(first).map((value) => ({
+      ...now,
+      ...runs[0]?.choices,
+      seed: state.seed,
+      [NAMED[first] ?? first]: value,
+    })),
+    now,
+  ];
+  const isFirst = (/** @type {Choices} */ one, /** @type {number} */ i) =>
+    all.findIndex((each) => nameOf(each) === nameOf(one)) === i;
+  return all.filter((one, i) => isFirst(one, i) && likeIn(runs, one) < 0);
+}
+
+/** The choice that a setting changes, if it has another name.
+ * @type {Record<string, string>} */
+const NAMED = { mask: "mask_forgotten" };
+
+/** Return the values of a setting, if they are few.
+ * @param {string | undefined} name
+ * @returns {unknown[]} */
+function valuesOf(name = "") {
+  if (isSwitch(name) || name === "mask") return [true, false];
+  const values = isChoice(name) ? CHOICES[name]().options.map(({ value }) => value) : [];
+  return values.length > MANY ? [] : values;
+}
 
 const isBusy = (/** @type {State["status"]} */ status) => status === "running" || status === "paused";
 
@@ -574,8 +717,7 @@ const isBusy = (/** @type {State["status"]} */ status) => status === "running" |
  * @param {Pick<Training, "result" | "frames">} parts */
 function lastScore(task, { result, frames }) {
   const score = result?.score ?? frames[frames.length - 1]?.score ?? NaN;
-  if (!Number.isFinite(score)) return "";
-  return task === "repeater" ? num(score, { places: 2 }) : percent(score);
+  return Number.isFinite(score) ? shownScore(task, score) : "";
 }
 
 /* ---- what can be chosen before a training */
@@ -641,30 +783,27 @@ const FOR = {
  * @param {State["task"]} task */
 const isFor = (name, task) => (FOR[name] ?? (task === "labeller" ? "" : task)) === task;
 
-const FEW = 3; // so many settings are shown at once; more are folded
+const FEW = 3; // so many settings are shown at once; more are folded once more
 
-/** Return the names of the settings that are parts of the model: the first one stands on top, beside Train.
+/** Return the names of the settings that are parts of the model: the values of the first one are beside the curves.
  * @param {State} state */
 const madeOf = ({ handles, task }) => handles.filter((name) => isFor(name, task) && !TAUGHT.includes(name));
 
-/** @param {State} state
- * @param {SetState<State>} set
- * @param {string} id */
-const firstSetting = (state, set, id) => parts(madeOf(state).slice(0, 1), state, set, id);
-
-/** Return the other settings, in two groups that can be unfolded: parts to leave out, and what is taught.
+/** Return the settings, in two groups: parts to leave out, and what is taught. A single part with few values stands
+ * beside the curves already.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 function settings(state, set, id) {
-  const made = madeOf(state).slice(1);
+  const all = madeOf(state);
+  const made = all.length === 1 && valuesOf(all[0]).length ? [] : all;
   const taught = state.handles.filter((name) => isFor(name, state.task) && TAUGHT.includes(name));
   const folded = (/** @type {string} */ title, /** @type {unknown} */ content) =>
     made.length + taught.length > FEW
       ? html`<details class="qkv-train-fold"><summary>${title}</summary>${content}</details>`
       : html`<div>${content}</div>`;
   return html`
-    ${made.length ? folded(t`Leave another part out, or change one`, parts(made, state, set, id)) : nothing}
+    ${made.length ? folded(t`Leave a part out, or change one`, parts(made, state, set, id)) : nothing}
     ${taught.length ? folded(t`Teach it something else`, parts(taught, state, set, id)) : nothing}`;
 }
 
