@@ -214,7 +214,7 @@ function answer(seen) {
   if (it < 0) return t`Its class: ${[className(said.classes[from]), "qkv-read-as"]}.`;
   const found = /** @type {string} */ (said.refersTo.get(it));
   /** @type {[string, string]} */
-  const noun = [glossed(found), "qkv-read-as"];
+  const noun = [CHINESE.test(words[it]) ? glossed(found) : found, "qkv-read-as"]; // in English, a word of Chinese is wrong anyway
   if (!words.includes(found)) return t`The answer ${noun} is not in the sentence.`;
   const { isAlike, word } = looked(seen);
   if (from === it && !off && !isAlike && word !== found) return t`But the answer is ${noun}: an arc is no proof.`;
