@@ -59,3 +59,8 @@ interface Navigator {
   /** The quality of the network, which only some browsers report. */
   connection?: { saveData?: boolean; effectiveType?: string };
 }
+
+/** What ES2024 adds, in browsers that have it: the buffer's bytes move to a new one. */
+interface ArrayBuffer {
+  transfer?(size?: number): ArrayBuffer;
+}

@@ -182,6 +182,12 @@ def without_widgets(data: bytes) -> bytes:
     return str(page).encode()
 
 
+@functools.cache
+def gzipped(data: bytes) -> bytes:
+    """Compress a file, once: hosts of pages do not compress it again for each reader."""
+    return gzip.compress(data, 6)
+
+
 @dataclass
 class Server:
     """A server for a folder of pages. It gzips them and lets browsers cache them, as hosts of static pages do."""
@@ -214,7 +220,7 @@ class Server:
                 data = data.replace(there.encode(), here.encode())
             data = re.sub(rb' integrity="[^"]*"', b"", data)  # npm's require.js differs in how it is minified
             data = without_widgets(data) if self.bare else data
-        return data if file.suffix in PACKED else gzip.compress(data, 6)
+        return data if file.suffix in PACKED else gzipped(data)
 
     def send(self, body: bytes, to: Any) -> None:
         """Write a body, at the speed of the simulated connection if `slow` is set."""
@@ -372,6 +378,8 @@ def check_times(browser: Browser, server: Server) -> str:
     answers, waits, memory = solved(CHECKED), [], 0.0
     first = next(iter(answers))
     (server.folder / "sw.js").write_text(worker(server.folder), encoding="utf-8")
+    for name in ("pyodide.asm.wasm", "worker.js"):
+        server.body(f"/_static/python/{name}")  # so that the first visit does not wait until they are compressed
     for server.slow in (False, True):
         context = browser.new_context()
         for visit in ("first", "meanwhile", "later"):

@@ -1,4 +1,4 @@
-"""Compile the imported modules of the standard library and the course, in Pyodide: /NAME.zip to /compiled-NAME.zip.
+"""Compile the imported modules of the standard library and the course, in Pyodide: /NAME to /compiled-NAME.
 
 Docstrings and positions within a function are left out, because they would double the size of the archives. So a
 traceback through these modules shows the first line of each function. Functions also lose their annotations, except
@@ -46,13 +46,17 @@ def pyc_content(file: str, source: bytes) -> bytes:
 def compile_archive(name: str, place: str) -> None:
     """Compile the modules of an archive that were imported from the folder `place`; copy its other files unchanged."""
     imported = {getattr(module, "__file__", None) for module in sys.modules.values()}
-    with zipfile.ZipFile(f"/{name}") as archive, zipfile.ZipFile(f"/compiled-{name}", "w") as target:
+    files = {}
+    with zipfile.ZipFile(f"/{name}") as archive:
         for file in archive.namelist():
             content = archive.read(file)
             if place + file in imported:
                 file, content = f"{file}c", pyc_content(place + file, content)
-            target.writestr(zipfile.ZipInfo(file), content, zipfile.ZIP_DEFLATED, 9)
+            files[file] = content
+    with zipfile.ZipFile(f"/compiled-{name}", "w") as target:
+        for file in sorted(files, key=lambda file: (file.rpartition(".")[2], file)):  # alike beside alike
+            target.writestr(zipfile.ZipInfo(file), files[file])
 
 
-compile_archive("python_stdlib.zip", "/lib/python314.zip/")
-compile_archive("course.zip", "/lib/course/")
+compile_archive("python_stdlib.bin", "/lib/python314.zip/")
+compile_archive("course.bin", "/lib/course/")

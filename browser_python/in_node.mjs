@@ -5,15 +5,18 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { gunzipSync } from "node:zlib";
 import { loadPyodide } from "pyodide";
+import { extract } from "./runtime/archives.js";
 import { giveKernels } from "./runtime/kernels.js";
 import { limitRecursion } from "./runtime/recursion.js";
 
 /** Python with all that the page's worker has, imported. */
 export async function started(folder) {
-  const python = await loadPyodide({ stdout: console.error, stdLibURL: join(folder, "python_stdlib.zip") });
-  for (const name of ["course.zip", "models.zip"])
-    python.unpackArchive(new Uint8Array(readFileSync(join(folder, name))), "zip", { extractDir: "/lib/course" });
+  const unzipped = (name) => gunzipSync(readFileSync(join(folder, name)));
+  globalThis.fetch = async (address) => new Response(unzipped(new URL(address).pathname)); // Pyodide's only request
+  const python = await loadPyodide({ stdout: console.error, stdLibURL: "http://page/python_stdlib.bin" });
+  for (const name of ["course.bin", "models.bin"]) extract(python.FS, unzipped(name), "/lib/course");
   python.runPython("import sys; sys.path.insert(0, '/lib/course')");
   giveKernels(python);
   python.pyimport("notebook");

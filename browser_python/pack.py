@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -31,8 +32,8 @@ HERE = Path(__file__).resolve().parent
 PYODIDE = ROOT / "node_modules" / "pyodide"
 COMPILED = ROOT / "_build" / "python"  # cache of compiled archives; each folder is named by a digest of its sources
 PROGRAM = "worker.js"  # bundled before; absent where Python runs in Node.js
-HEAVY = ("pyodide.asm.wasm", "python_stdlib.zip", "course.zip")  # the page shows the progress of these downloads
-MODELS_ARCHIVE = "models.zip"
+HEAVY = ("pyodide.asm.wasm", "python_stdlib.bin", "course.bin")  # the page shows the progress of these downloads
+MODELS_ARCHIVE = "models.bin"
 # Modules that checks and answers never import: networks, archives, mail, documentation, tests, processes, other
 # systems, encodings of single alphabets, and modules that are frozen into the interpreter.
 UNUSED_MODULES = re.compile(
@@ -56,11 +57,18 @@ MODELS = ("models/*.py", "models/*.json", "models/weights/*")  # loaded only for
 NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 
 
-def write_zip(target: Path, files: dict[str, bytes]) -> None:
-    """Write a zip archive whose bytes depend only on these files."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, content in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)
+def write_archive(target: Path, files: dict[str, bytes]) -> None:
+    """Write a zip archive whose bytes depend only on these files, and compress it as a whole, which is smaller."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name in sorted(files):
+            archive.writestr(zipfile.ZipInfo(name), files[name])
+    target.write_bytes(compressed(written.getvalue()))
+
+
+def compressed(content: bytes) -> bytes:
+    """Compress bytes for a browser, which can decompress gzip alone."""
+    return gzip.compress(content, 9, mtime=0)
 
 
 def library_files() -> dict[str, bytes]:
@@ -70,13 +78,13 @@ def library_files() -> dict[str, bytes]:
 
 
 def course_files() -> dict[str, bytes]:
-    """Return the files of course.zip: the page's torch and numpy, its runtime, and the course's checking code."""
+    """Return the files of course.bin: the page's torch and numpy, its runtime, and the course's checking code."""
     files = package_files("torch", "numpy") | {path.name: path for path in (HERE / "runtime").glob("*.py")}
     return {name: path.read_bytes() for name, path in (files | qkv_files(COURSE)).items()}
 
 
 def model_files() -> dict[str, bytes]:
-    """Return the files of models.zip: the trained models, and the package that reads their weights."""
+    """Return the files of models.bin: the trained models, and the package that reads their weights."""
     return {name: path.read_bytes() for name, path in (package_files("safetensors") | qkv_files(MODELS)).items()}
 
 
@@ -104,23 +112,23 @@ def pack(folder: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target / "notebooks", ignore_errors=True)
     shutil.copyfile(PYODIDE / "pyodide.asm.wasm", target / "pyodide.asm.wasm")
-    write_zip(target / "python_stdlib.zip", library_files())
-    write_zip(target / "course.zip", course_files())
-    write_zip(target / MODELS_ARCHIVE, model_files())
+    write_archive(target / "python_stdlib.bin", library_files())
+    write_archive(target / "course.bin", course_files())
+    write_archive(target / MODELS_ARCHIVE, model_files())
     for language in TRANSLATED:
-        write_zip(target / f"{language}.zip", word_files(language))
+        write_archive(target / f"{language}.bin", word_files(language))
     compile_archives(target)
     for notebook in (path for folder in ("exercises", "chapters") for path in (ROOT / folder).rglob("*.ipynb")):
         copy = target / "notebooks" / notebook.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         content = json.loads(notebook.read_text(encoding="utf-8"))
         if "chapters" in notebook.parts:
-            content["metadata"]["left_out"] = left_out(name_of(notebook))
+            content["metadata"]["left_out"] = left_out(name_of(notebook), content["cells"])
         copy.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     about = json.loads((PYODIDE / "package.json").read_text(encoding="utf-8"))
     (target / "about.txt").write_text(ABOUT.format_map(about), encoding="utf-8")
     lock = json.loads((PYODIDE / "pyodide-lock.json").read_text(encoding="utf-8"))["info"]
-    checked = (PROGRAM, *HEAVY, MODELS_ARCHIVE, *(f"{language}.zip" for language in TRANSLATED))
+    checked = (PROGRAM, *HEAVY, MODELS_ARCHIVE, *(f"{language}.bin" for language in TRANSLATED))
     built = {name: about_file(target / name) for name in checked if (target / name).exists()}
     made = digest([target / name for name in HEAVY])
     (target / "sizes.json").write_text(json.dumps({"built": built, "lock": lock, "made": made}), encoding="utf-8")
@@ -140,7 +148,7 @@ def digest(files: list[Path]) -> str:
 
 def compile_archives(target: Path) -> None:
     """Compile the modules in the packed archives that every start imports, or copy the result from the cache."""
-    archives = ("python_stdlib.zip", "course.zip")
+    archives = ("python_stdlib.bin", "course.bin")
     made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compile_archives.py")])
     known = COMPILED / made
     if not known.exists():
@@ -148,7 +156,7 @@ def compile_archives(target: Path) -> None:
         fresh = COMPILED / f"{made}.{os.getpid()}"  # renamed when complete: another process never sees half a folder
         fresh.mkdir(parents=True)
         for name in archives:
-            shutil.copyfile(target / name, fresh / name)
+            (fresh / name).write_bytes(compressed((target / name).read_bytes()))
         with suppress(OSError):  # another process may have written the same folder first
             fresh.rename(known)
         shutil.rmtree(fresh, ignore_errors=True)

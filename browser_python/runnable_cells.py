@@ -36,9 +36,14 @@ def read_list() -> dict[str, dict[str, str]]:
     return tomllib.loads(LIST.read_text(encoding="utf-8")) if LIST.exists() else {}
 
 
-def left_out(page: str) -> list[str]:
-    """Return the ids of cells that take too long, and so do not run when a cell below them does."""
-    return [name for name, why in read_list().get(page, {}).items() if why == TOO_LONG]
+def left_out(page: str, cells: list[dict[str, Any]]) -> list[str]:
+    """Return the ids of cells that do not run when one below them does: they take too long, here or for the build."""
+    too_long = [name for name, why in read_list().get(page, {}).items() if why == TOO_LONG]
+    return too_long + [cell["id"] for cell in cells if is_skipped(cell)]
+
+
+def is_skipped(cell: dict[str, Any]) -> bool:
+    return "skip-execution" in cell["metadata"].get("tags", [])
 
 
 def printed_by_cell(notebook: Any) -> dict[str, str]:
@@ -70,7 +75,7 @@ def run_on_page(path: Path) -> dict[str, dict[str, Any]]:
     from browser_python.in_node import interpreter
 
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code" and not is_skipped(cell)]
     found, sources = {}, []
     with interpreter() as python:
         for cell in cells:

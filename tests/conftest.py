@@ -30,6 +30,26 @@ os.environ.setdefault("QKV_STATE_DIR", os.path.join(tempfile.gettempdir(), "qkv-
 settings.load_profile("ci")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--half", action="store_true", help="half of the cases of costly tests, drawn by the commit")
+
+
+@pytest.hookimpl(trylast=True)  # when the cases that are not asked for are gone
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --half, keep half of the cases, and at least one, of each test that opens a page or grades."""
+    if not config.getoption("--half"):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    left_out: set[pytest.Item] = set()
+    for test, all_of_it in cases.items():
+        if test.startswith("tests/grading/") or all_of_it[0].get_closest_marker("browser"):
+            left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, len(all_of_it) // 2))
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture(autouse=True)
 def seeded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Seed all generators from a test's name; if the test is slow or draws a few of many, also from the run's seed."""

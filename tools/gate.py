@@ -1,7 +1,7 @@
 """Run the gate: every kind of test, step by step, and print the time of each step.
 
 python tools/gate.py             all steps that must pass before a change is merged
-python tools/gate.py --sweeps    these steps and the long sweeps
+python tools/gate.py --sweeps    these steps with all their cases, and the long sweeps
 python tools/gate.py static unit  only these steps
 """
 
@@ -24,9 +24,12 @@ TWO = ["-n", "2", "--dist", "worksteal"]
 # Each module runs in one process only, because its fixtures start slowly: a JupyterLab, Python on a page.
 A_FILE_EACH = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
+HALF = "--half"  # of the cases of costly tests (tests/conftest.py): the gate has ten minutes
 
-# Each step: its name, what it checks, its commands. The site is built before the tests that open it.
-STEPS: list[tuple[str, str, list[list[str]]]] = [
+Step = tuple[str, str, list[list[str]]]  # its name, what it checks, its commands
+
+# The site is built before the tests that open it.
+STEPS: list[Step] = [
     ("static", "lint, format, types, docstrings, imports; notebooks, bundled widgets and exercises are up to date", [
         [*PYTHON, "-m", "mypy", "--no-error-summary"],  # first, because it takes longest
         [*PYTHON, "-m", "ruff", "check", "--quiet", "."],
@@ -41,17 +44,17 @@ STEPS: list[tuple[str, str, list[list[str]]]] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package, the questions, the grader and the tools", [
-        [*PYTEST, *TWO, "-m", "not browser and not lab and not slow", "tests"],
+        [*PYTEST, *TWO, HALF, "-m", "not browser and not lab and not slow", "tests"],
     ]),
     ("site", "the site builds without a warning, in every language", [
         [*PYTHON, "tools/site.py", "build", "--languages", "zh_TW", "zh_CN"],
     ]),
     ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
-        [*PYTEST, *A_FILE_EACH, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
+        [*PYTEST, *A_FILE_EACH, HALF, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
 ]  # fmt: skip
-SWEEPS: list[tuple[str, str, list[list[str]]]] = [
+SWEEPS: list[Step] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
 # These steps run at the same time: for much of a build, and for the tests that wait for a time limit, a core is idle.
@@ -77,7 +80,7 @@ def run_two_at_a_time(commands: list[list[str]]) -> bool:
     return not any(found)
 
 
-def run_step(number: int, total: int, step: tuple[str, str, list[list[str]]]) -> bool:
+def run_step(number: int, total: int, step: Step) -> bool:
     """Run a step's commands and print the result. Return whether all of them passed."""
     name, checks, commands = step
     print(f"[{number}/{total}] {name}: {checks}", flush=True)
@@ -87,7 +90,13 @@ def run_step(number: int, total: int, step: tuple[str, str, list[list[str]]]) ->
     return green
 
 
-def run_steps(steps: list[tuple[str, str, list[list[str]]]]) -> list[bool]:
+def with_all_cases(step: Step) -> Step:
+    """Return a step of the gate as the sweeps run it."""
+    name, checks, commands = step
+    return name, checks, [[part for part in command if part != HALF] for command in commands]
+
+
+def run_steps(steps: list[Step]) -> list[bool]:
     """Run steps one after the other, except those that run at once. Return for each whether it passed."""
     numbered = [(number, len(steps), step) for number, step in enumerate(steps, 1)]
     greens: list[bool] = []
@@ -107,9 +116,9 @@ def main() -> int:
     if unknown := set(asked.steps) - set(names):
         parser.error(f"unknown steps: {', '.join(sorted(unknown))}. The steps are {', '.join(names)}")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    steps = STEPS + SWEEPS if asked.sweeps else STEPS
+    steps = [*map(with_all_cases, STEPS), *SWEEPS] if asked.sweeps else STEPS
     if asked.steps:
-        steps = [step for step in STEPS + SWEEPS if step[0] in asked.steps]
+        steps = [step for step in (steps if asked.sweeps else STEPS + SWEEPS) if step[0] in asked.steps]
     started = time.monotonic()
     greens = run_steps(steps)
     red = [name for (name, _, _), green in zip(steps, greens, strict=True) if not green]

@@ -238,7 +238,7 @@ def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
 
     # No timing: it would be written into the cells' metadata, and the cache would not find the notebook again.
     resources = {"metadata": {"path": str(folder)}}
-    options = {"timeout": 180, "resources": resources, "record_timing": False, "shutdown_kernel": "immediate"}
+    options = {"timeout": 600, "resources": resources, "record_timing": False, "shutdown_kernel": "immediate"}
     return NotebookClient(notebook, km=kernel_manager(f"{private}/kernel.json"), **options)
 
 

@@ -1,6 +1,8 @@
 // The files of Python on the page. A browser fetches no files for a page that was itself opened from a file. So in a
 // downloaded copy of the site they are read from scripts, which `pack.py` writes beside them.
 
+import { collected, free, streamOf, unzipped } from "./bytes.js";
+
 const COPY = location.protocol === "file:";
 const PATIENCE = [8, 16, 32]; // seconds without a byte, after which a try ends
 const PAUSE = 1000; // ms before another try
@@ -84,16 +86,10 @@ async function fetchBytes(address, cache, seconds, onBytes) {
   try {
     const response = await fetch(address, { cache, signal: stop.signal });
     if (!response.ok) throw new Error(`status ${response.status}`);
-    const counter = new TransformStream({
-      /** @param {Uint8Array} chunk
-       * @param {TransformStreamDefaultController} controller */
-      transform(chunk, controller) {
-        wait();
-        onBytes(chunk.byteLength);
-        controller.enqueue(chunk);
-      },
+    return await collected(/** @type {ReadableStream<Uint8Array>} */ (response.body), (count) => {
+      wait();
+      onBytes(count);
     });
-    return await new Response(response.body?.pipeThrough(counter)).arrayBuffer();
   } finally {
     clearTimeout(clock);
   }
@@ -109,7 +105,7 @@ async function bytesOfCopy(folder, name) {
   });
   await loadScript(new URL(`copy/${name}.js`, folder));
   const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
-  return new Response(unpacked(new Blob([packed]).stream())).arrayBuffer();
+  return unzipped(streamOf(packed.buffer));
 }
 
 /** Throw an Error if these bytes are not those that the build wrote. Without `crypto.subtle`, which a browser gives to no
@@ -123,9 +119,6 @@ export async function checkBytes(name, bytes, built) {
   const found = digest ? btoa(String.fromCharCode(...new Uint8Array(digest))) : sha256;
   if (bytes.byteLength !== size || found !== sha256) throw new Error(`${name} is not as it was built`);
 }
-
-const unpacked = (/** @type {ReadableStream<BufferSource>} */ stream) =>
-  stream.pipeThrough(new DecompressionStream("gzip"));
 
 /** @param {URL} folder
  * @param {string} name */
@@ -149,14 +142,19 @@ export function memoryOf(folder, made) {
   return {
     async read() {
       const found = COPY ? undefined : await globalThis.caches?.match(address);
-      return found?.body && new Response(unpacked(found.body)).arrayBuffer();
+      return found?.body ? unzipped(found.body) : undefined;
     },
-    /** @param {ArrayBuffer} bytes */
+    /** Keep these bytes, and free their memory.
+     * @param {ArrayBuffer} bytes */
     async keep(bytes) {
       const names = COPY ? [] : ((await globalThis.caches?.keys()) ?? []);
       const name = names.find((one) => one.startsWith("qkv-python-"));
-      const packed = () => new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
-      if (name) await (await caches.open(name)).put(address, new Response(packed()));
+      const packed = () => streamOf(bytes).pipeThrough(new CompressionStream("gzip"));
+      try {
+        if (name) await (await caches.open(name)).put(address, new Response(packed()));
+      } finally {
+        free(bytes);
+      }
     },
   };
 }

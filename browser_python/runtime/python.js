@@ -5,11 +5,13 @@
 // no other host, nothing that the site keeps in this browser, and of this page only the port through which it answers.
 
 import { t } from "../../src/qkv/widgets/js/words.js";
-import { bytesOf, checkBytes, loaded, memoryOf } from "./files.js";
+import { free } from "./bytes.js";
+import { bytesOf, loaded, memoryOf } from "./files.js";
 import frame from "./frame.html";
+import { fileOf, loadStart, NEEDED, PROGRAM } from "./loading.js";
 import { outputOf, verdictOf } from "./messages.js";
 
-/** @import { Files } from "./worker.js" */
+/** @import { Built } from "./loading.js" */
 /** @typedef {{ cells: string[], question?: string, name?: string, models?: boolean, language?: string }} Request */
 /** @typedef {object} Answer of notebook.answer: a check gives `status` to `html`, cells give `printed` to `above`
  * @property {string} status
@@ -26,12 +28,9 @@ import { outputOf, verdictOf } from "./messages.js";
  *   first?: unknown, used?: unknown }} Message of the worker, with the values of an answer */
 /** @typedef {{ onFirst?: (first: Answer) => void, resolve: (answer: Answer) => void,
  *   read: (found: unknown) => Answer | undefined }} Waiting */
-/** @typedef {Record<string, { size: number, sha256: string }>} Built files by their names */
 
 const LARGE = 250e6; // bytes of memory above which a new worker replaces this one
-const PROGRAM = "worker.js";
-const HEAVY = ["pyodide.asm.wasm", "python_stdlib.zip", "course.zip"]; // sizes.json has their sizes
-const MODELS = "models.zip"; // the trained models, which few cells and checks use
+const MODELS = "models.bin"; // the trained models, which few cells and checks use
 /** The language of the page, if it is not English: cards have it, too. */
 const LANGUAGE = /** @type {HTMLElement | null} */ (document.querySelector("[data-language]"))?.dataset.language;
 const RUNNING = t`Running …`;
@@ -74,20 +73,19 @@ class Worker {
     this.#frame.srcdoc = frame;
   }
 
-  /** Start the worker from the text of its program, with the files that it needs.
-   * @param {ArrayBuffer} program
-   * @param {Files} files */
-  async start(program, files) {
+  /** Start the worker from the text of its program. It receives what was sent before.
+   * @param {ArrayBuffer} program */
+  async start(program) {
     const loaded = new Promise((resolve) => {
       this.#frame.addEventListener("load", resolve, { once: true });
     });
     document.body.append(this.#frame);
     await loaded;
     const port = this.#channel.port2;
-    this.#frame.contentWindow?.postMessage({ program, files }, "*", [port, ...Object.values(files)]);
+    this.#frame.contentWindow?.postMessage({ program }, "*", [port, program]);
   }
 
-  /** @param {{ archive: ArrayBuffer } | (Request & { id: number })} message
+  /** @param {{ name: string, bytes?: ArrayBuffer } | { archive: ArrayBuffer } | (Request & { id: number })} message
    * @param {Transferable[]} [transfer] */
   send(message, transfer = []) {
     this.#channel.port1.postMessage(message, transfer);
@@ -120,6 +118,8 @@ export class Python {
   /** @type {Built} */
   #built = {}; // the size and the hash of each file, as the build wrote it
   #stage = START; // what is said while it starts
+  #isLoading = false; // whether files are still to come; that is said, and not what the worker does meanwhile
+  #started = START; // what the worker does at its start
 
   /** `folder` has worker.js and the files that it needs. `say` is called with texts about the start and the running.
    * @param {URL} folder
@@ -132,16 +132,42 @@ export class Python {
   start() {
     if (this.#worker) return;
     this.#stage = START;
-    const worker = new Worker((message) => this.#worker === worker && this.#receive(message));
-    this.#worker = worker;
     this.#ready = new Promise((resolve) => {
       this.#setReady = resolve;
     });
-    loaded((cache) => this.#load(cache))
-      .then(async ({ program, files }) => {
-        if (this.#worker === worker) await worker.start(program, files);
-      })
-      .catch((problem) => this.end(failure(problem.message)));
+    loaded((cache) => this.#begin(cache)).catch((problem) => this.end(failure(problem.message)));
+  }
+
+  /** Begin a worker, and give it its files. Nothing is left to do or to say once another one has taken its place.
+   * @param {RequestCache} cache */
+  async #begin(cache) {
+    this.#worker?.terminate();
+    const worker = new Worker((message) => this.#worker === worker && this.#receive(message));
+    this.#worker = worker;
+    this.#isLoading = true;
+    const say = (/** @type {string} */ words) => this.#worker === worker && this.#sayStage(words);
+    let percent = 0;
+    try {
+      const { built, made } = await loadStart(this.#folder, cache, {
+        hand: (name, bytes) => {
+          if (this.#worker !== worker) return;
+          if (name === PROGRAM) worker.start(/** @type {ArrayBuffer} */ (bytes));
+          else worker.send({ name, bytes }, bytes && [bytes]);
+        },
+        onPercent: (now) => {
+          percent = now;
+          say(t`Loading Python: ${percent} %`);
+        },
+        onCut: () => say(t`Loading Python: the connection was cut at ${percent} %. Trying again …`),
+      });
+      if (this.#worker !== worker) return;
+      this.#built = built;
+      this.#memory = memoryOf(this.#folder, made);
+      this.#isLoading = false;
+      if (this.#readySince === Number.POSITIVE_INFINITY) say(this.#started);
+    } catch (problem) {
+      if (this.#worker === worker) throw problem;
+    }
   }
 
   /** Say what the start is doing, also to those that ask from now on.
@@ -151,44 +177,17 @@ export class Python {
     this.#say(words);
   }
 
-  /** Fetch the worker's program and files, and say how far that is.
-   * @param {RequestCache} cache */
-  async #load(cache) {
-    const sizes = await bytesOf(this.#folder, "sizes.json", { cache });
-    /** @type {{ built: Built, made: string }} */
-    const { built, made } = JSON.parse(new TextDecoder().decode(sizes));
-    const total = HEAVY.reduce((sum, name) => sum + built[name].size, 0);
-    let done = 0;
-    const percent = () => Math.min(100, Math.floor((100 * done) / total));
-    const onBytes = (/** @type {number} */ count) => {
-      done += count;
-      if (count > 0) this.#sayStage(t`Loading Python: ${percent()} %`);
-    };
-    const onCut = () => this.#sayStage(t`Loading Python: the connection was cut at ${percent()} %. Trying again …`);
-    const names = [PROGRAM, ...HEAVY];
-    const [program, ...heavy] = await Promise.all(
-      names.map((name) => bytesOf(this.#folder, name, name === PROGRAM ? { cache } : { cache, onBytes, onCut })),
-    );
-    await Promise.all(names.map((name, place) => checkBytes(name, [program, ...heavy][place], built[name])));
-    this.#built = built;
-    const files = Object.fromEntries([["sizes.json", sizes], ...HEAVY.map((name, place) => [name, heavy[place]])]);
-    const store = memoryOf(this.#folder, made);
-    this.#memory = store;
-    const memory = await store.read().catch(() => {}); // without it, Python imports everything
-    return { program, files: memory ? { ...files, memory } : files };
-  }
-
   /** @param {string} name
    * @param {RequestCache} cache */
-  async #loadArchive(name, cache) {
-    const archive = await bytesOf(this.#folder, name, { cache });
-    await checkBytes(name, archive, this.#built[name]);
-    return archive;
+  #loadArchive(name, cache) {
+    return fileOf(this.#folder, name, this.#built, { cache });
   }
 
-  /** Fetch the files of the start, one after the other, without starting. A service worker then keeps them. */
+  /** Fetch the files of the start, one after the other, without starting. A service worker then keeps them, unless it
+   * has them from an earlier visit. */
   async fetchAhead() {
-    for (const name of [PROGRAM, "editor.js", "sizes.json", ...HEAVY]) await bytesOf(this.#folder, name);
+    for (const name of [...NEEDED, "editor.js"])
+      if (!(await caches.match(new URL(name, this.#folder)))) free(await bytesOf(this.#folder, name));
   }
 
   /** Receive a message of the worker. Before it is ready only the page's own program has run there.
@@ -203,8 +202,10 @@ export class Python {
 
   /** @param {Message} message while it starts */
   #receiveStart({ memory, stage, ready }) {
-    if (stage) this.#sayStage(STAGES[/** @type {keyof typeof STAGES} */ (stage)]);
-    else if (memory) {
+    if (stage) {
+      this.#started = STAGES[/** @type {keyof typeof STAGES} */ (stage)];
+      if (!this.#isLoading) this.#sayStage(this.#started);
+    } else if (memory) {
       const store = this.#memory;
       store?.keep(/** @type {ArrayBuffer} */ (memory)).catch(() => {}); // without room for it, the next start imports again
     } else if (ready) {
@@ -257,10 +258,10 @@ export class Python {
   /** Send a message to the worker when it is ready, after the archives that it needs: trained models, the texts of a language.
    * @param {Request & { id: number }} message */
   async #send(message) {
-    const worker = this.#worker;
     await this.#ready;
+    const worker = this.#worker; // not an earlier one, whose files were wrong
     const needsModels = message.models || message.cells.some((source) => /\bmodels\b/.test(source));
-    const needed = [...(needsModels ? [MODELS] : []), ...(LANGUAGE ? [`${LANGUAGE}.zip`] : [])];
+    const needed = [...(needsModels ? [MODELS] : []), ...(LANGUAGE ? [`${LANGUAGE}.bin`] : [])];
     for (const name of needed.filter((each) => !this.#archives.has(each))) {
       this.#archives.add(name);
       const archive = await loaded((cache) => this.#loadArchive(name, cache));

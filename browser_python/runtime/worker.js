@@ -1,52 +1,96 @@
 // Python in a worker: Pyodide, the page's torch, and the course's own checking code.
 //
-// The worker's first message brings its files and a port, through which all others go. Messages to the worker:
-// {id, cells, question, name} checks an answer, {id, cells} runs cells, {archive} brings more modules. Messages from the
-// worker: {stage}, what the start does, {memory}, if it was not among the files, then {ready} or {failed}, and for each request {id, …, used}. Before
-// that comes {id, first}, a first verdict, if naming the misconception takes long. {died} says that the interpreter ended.
+// The worker's first message brings a port, through which all others go. Messages to the worker: {name, bytes}, a file of
+// the start, {archive}, more modules, {id, cells, question, name} checks an answer, {id, cells} runs cells. Messages from
+// the worker: {stage}, what the start does, {memory}, if it was not among the files, then {ready} or {failed}, and for each
+// request {id, …, used}. Before that comes {id, first}, a first verdict, if naming the misconception takes long. {died}
+// says that the interpreter ended.
 
 import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
+import { extract } from "./archives.js";
+import { free, streamOf } from "./bytes.js";
 import { giveKernels } from "./kernels.js";
 import { limitRecursion } from "./recursion.js";
 
 /** @import { Heap } from "./kernels.js" */
 /** @import { Stack } from "./recursion.js" */
 /** @typedef {import("pyodide").PyodideInterface & { _module: Heap & Stack & { HEAP8: Int8Array } }} Python */
-/** @typedef {Record<string, ArrayBuffer>} Files by their names */
 /** @typedef {Awaited<ReturnType<typeof boot>>} Booted */
 
 const LOCK = { info: { arch: "wasm32", version: "0", python: "3", platform: "", abi_version: "" }, packages: {} };
-/** @type {Record<string, string>} */
-const TYPES = { wasm: "application/wasm", zip: "application/zip", json: "application/json" };
 const HERE = "http://page/"; // of nothing: the worker's policy lets it load nothing
+const LIBRARY = "python_stdlib.bin";
+const COURSE = "course.bin";
 
-/** Return a fetch function that answers from files, as a server would. */
-const servedFrom = (/** @type {Files} */ files) => async (/** @type {RequestInfo | URL} */ address) => {
+/** The files of the start: the page sends each one when it has come, so that Python starts while others are loaded. */
+class Files {
+  /** @type {Map<string, { come: Promise<ArrayBuffer | undefined>, resolve: (bytes?: ArrayBuffer) => void }>} */
+  #files = new Map();
+
+  /** @param {string} name */
+  #at(name) {
+    let resolve = (/** @type {ArrayBuffer | undefined} */ _bytes) => {};
+    const come = new Promise((done) => {
+      resolve = done;
+    });
+    const file = this.#files.get(name) ?? { come, resolve };
+    this.#files.set(name, file);
+    return file;
+  }
+
+  /** Return the promise of a file's bytes, of undefined if the page does not have it.
+   * @param {string} name */
+  get(name) {
+    return this.#at(name).come;
+  }
+
+  /** @param {string} name
+   * @param {ArrayBuffer} [bytes] */
+  add(name, bytes) {
+    this.#at(name).resolve(bytes);
+  }
+
+  async free() {
+    for (const { come } of this.#files.values()) free(await come);
+  }
+}
+
+/** Return a fetch function that answers from files, as a server would.
+ * @param {Files} files */
+const servedFrom = (files) => async (/** @type {RequestInfo | URL} */ address) => {
   const name = String(/** @type {Request} */ (address).url ?? address).replace(/.*\//, "");
-  const headers = { "Content-Type": TYPES[name.replace(/.*\./, "")] };
-  return new Response(files[name], { status: files[name] ? 200 : 404, headers });
+  const headers = { "Content-Type": name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream" };
+  const bytes = /** @type {ArrayBuffer} */ (await files.get(name));
+  return new Response(streamOf(bytes), { headers });
 };
 
 /** @param {Files} files
  * @param {MessagePort} port */
 async function boot(files, port) {
   globalThis.fetch = servedFrom(files);
-  const { lock } = JSON.parse(new TextDecoder().decode(files["sizes.json"]));
-  const options = { indexURL: HERE, lockFileContents: { ...LOCK, info: lock }, createPyodideModule };
-  const kept = files.memory;
   const say = (/** @type {string} */ stage) => port.postMessage({ stage });
   say("compiling");
+  const [sizes, kept] = await Promise.all([files.get("sizes.json"), files.get("memory")]);
+  const { lock } = JSON.parse(new TextDecoder().decode(sizes));
+  const options = {
+    indexURL: HERE,
+    stdLibURL: HERE + LIBRARY,
+    lockFileContents: { ...LOCK, info: lock },
+    createPyodideModule,
+  };
   const restored = kept && (await restore({ ...options, _loadSnapshot: kept }, files).catch(() => {}));
   const python = /** @type {Python} */ (restored ?? (await loadPyodide({ ...options, _makeSnapshot: true })));
   if (!restored) {
+    await unpackCourse(python, files);
     say("importing");
-    unpack(python, files["course.zip"]);
     python.runPython("import sys; sys.path.insert(0, '/lib/course'); import notebook");
     say("keeping");
-    port.postMessage({ memory: python.makeMemorySnapshot() });
+    const { buffer } = python.makeMemorySnapshot();
+    port.postMessage({ memory: buffer }, [buffer]);
   }
+  await files.free();
   giveKernels(python);
   limitRecursion(python);
   return { python, notebook: python.pyimport("notebook") };
@@ -57,15 +101,21 @@ async function boot(files, port) {
  * @param {Files} files */
 async function restore(options, files) {
   const python = await loadPyodide(options);
-  unpack(python, files["course.zip"]);
+  await unpackCourse(python, files);
   python.runPython("import random; random.seed()"); // without this, every visit would draw the same numbers
   return python;
 }
 
 /** @param {import("pyodide").PyodideInterface} python
+ * @param {Files} files */
+async function unpackCourse(python, files) {
+  unpack(python, /** @type {ArrayBuffer} */ (await files.get(COURSE)));
+}
+
+/** @param {import("pyodide").PyodideInterface} python
  * @param {ArrayBuffer} archive */
 function unpack(python, archive) {
-  python.unpackArchive(archive, "zip", { extractDir: "/lib/course" });
+  extract(python.FS, new Uint8Array(archive), "/lib/course");
   python.runPython("import sys; sys.path_importer_cache.clear()"); // it has an older list of the folder
 }
 
@@ -87,7 +137,9 @@ function serve(port, { python, notebook }) {
 
 self.addEventListener(
   "message",
-  ({ data: { files, port } }) => {
+  ({ data: { port } }) => {
+    const files = new Files();
+    port.onmessage = (/** @type {MessageEvent} */ { data: { name, bytes } }) => files.add(name, bytes);
     boot(files, port).then(
       (booted) => serve(port, booted),
       (problem) => port.postMessage({ failed: String(problem) }),

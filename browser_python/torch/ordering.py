@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from itertools import repeat
 from typing import Any
 
+from . import ties
 from .creation import as_tensor, tensor
 from .dtypes import FLOATING, TYPE_NAMES, bool_, float32, float64, int32, int64
 from .gradients import record_step
@@ -22,10 +23,12 @@ from .tensors import Tensor, method, tensor_of, without_gradient
 
 @method
 def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> NamedResults:
-    """Sort along an axis. The order of equal numbers is always that of the input, as torch's with `stable`."""
+    """Sort along an axis. Equal numbers keep the order of the input with `stable`, else they have that of torch."""
     check_flag("descending", descending)
 
     def order(row: Numbers) -> list[int]:
+        if not stable and len(row) > ties.SHORT and ties.have_ties(row):
+            return ties.sort(row, descending)
         return sorted(range(len(row)), key=keys_of(row).__getitem__, reverse=descending)
 
     at = along_axis(order, dim, x, dtype=int64)
@@ -44,12 +47,19 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool 
 
 @method
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> NamedResults:
-    """Return the k largest numbers along an axis. They are always sorted."""
+    """Return the k largest numbers along an axis, in torch's order of equal and of unsorted numbers."""
     d = axis_of(dim, x.ndim)
-    if not 0 <= k <= x.shape[d]:
+    if not 0 <= k <= (x.shape[d] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
-    values, at = sort(x, d, largest)
-    return named_results("topk", values.narrow(d, 0, k).clone(), at.narrow(d, 0, k).clone())
+
+    def first(row: Numbers) -> list[int]:
+        if k and (not sorted or ties.have_ties(row)):
+            return ties.topk(row, k, largest, sorted) + [0] * (len(row) - k)
+        return builtins.sorted(range(len(row)), key=row.__getitem__, reverse=largest)
+
+    at = along_axis(first, d, x, dtype=int64)
+    at = at.narrow(d, 0, k).clone() if x.ndim else at
+    return named_results("topk", gather(x, d, at) if x.ndim else x.clone(), at)
 
 
 @method

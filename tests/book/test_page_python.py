@@ -12,7 +12,7 @@ from qkv_site import page_python
 
 
 def test_a_build_without_it_removes_what_an_earlier_one_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    left = tmp_path / "_static" / "python" / "course.zip"
+    left = tmp_path / "_static" / "python" / "course.bin"
     left.parent.mkdir(parents=True)
     left.write_bytes(b"the reference answers")
     finished: list[Callable[[Any, None], None]] = []

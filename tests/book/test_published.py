@@ -58,7 +58,7 @@ def test_python_is_kept_when_it_is_first_used_and_until_it_changes(site: Path):
 
     plain = constants()
     (site / "_static" / "python").mkdir()
-    (site / "_static" / "python" / "course.zip").write_text("large", encoding="utf-8")
+    (site / "_static" / "python" / "course.bin").write_text("large", encoding="utf-8")
     version, python, files = constants()
     assert (version, files) == (plain[0], plain[2]), "fetched at the first visit"
     assert python != plain[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from .conftest import SITE
 from .test_exercises import CHECK, PATIENCE, RIGHT, SAMPLE, SET
@@ -121,7 +122,8 @@ def test_a_wrong_file_in_the_cache_is_fetched_again(context: BrowserContext, fai
     page = opened(context, f"{failing}/{EXERCISE}")
     Failing.fails = fails
     for _ in range(2):
-        assert page.evaluate(CHECK, ["3.1", RIGHT])["status"] == "passed"
+        found = page.evaluate(CHECK, ["3.1", RIGHT])
+        assert found["status"] == "passed", found
         page.reload()
 
 
@@ -161,7 +163,7 @@ def test_offline_a_cell_of_a_chapter_says_so_and_works_later(context: BrowserCon
 
 
 @pytest.mark.parametrize(
-    "file", ["worker.js", *(pytest.param(n, marks=pytest.mark.slow) for n in ("sizes.json", "course.zip"))]
+    "file", ["worker.js", *(pytest.param(n, marks=pytest.mark.slow) for n in ("sizes.json", "course.bin"))]
 )
 def test_a_file_that_is_not_there_is_named_in_words(context: BrowserContext, site: str, file: str):
     page = opened(context, f"{site}/{EXERCISE}")
@@ -181,12 +183,28 @@ def test_an_error_of_the_start_is_one_line(context: BrowserContext, site: str):
     """The program of the worker is whole, but Python does not find its own modules."""
     page = opened(context, f"{site}/{EXERCISE}")
     page.evaluate("Object.defineProperty(crypto, 'subtle', { value: undefined })")
-    size = (SITE / "_static/python/course.zip").stat().st_size
-    page.route("**/python/course.zip", lambda route: route.fulfill(body=bytes(size)))
+    empty = gzip.compress(b"PK\x05\x06" + bytes(18))
+    sizes = json.loads((SITE / "_static/python/sizes.json").read_text(encoding="utf-8"))
+    sizes["built"]["course.bin"]["size"] = len(empty)
+    page.route("**/python/sizes.json", lambda route: route.fulfill(json=sizes))
+    page.route("**/python/course.bin", lambda route: route.fulfill(body=empty))
     message = page.evaluate(CHECK, ["3.1", RIGHT])["message"]
-    assert message.startswith("Python could not start")
+    assert message.startswith("Python could not start here. ModuleNotFoundError: No module named 'notebook'")
     assert "Traceback" not in message
     assert "undefined" not in message
+
+
+def test_python_is_compiled_while_its_other_files_are_loaded(context: BrowserContext, site: str):
+    page = opened(context, f"{site}/{EXERCISE}")
+    late: list[Route] = []
+    page.route("**/python/course.bin", lambda route: late.append(route))
+    page.evaluate(BEGIN, ["3.1", RIGHT])
+    page.wait_for_event("worker", timeout=PATIENCE)
+    expect(page.locator(".qkv-check [role=status]").first).to_contain_text("Loading Python")
+    while not late:
+        page.wait_for_timeout(100)
+    late[0].continue_()
+    assert page.evaluate("window.ended")["status"] == "passed"
 
 
 # --- two tabs -----------------------------------------------------------------------------------

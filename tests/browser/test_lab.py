@@ -176,6 +176,7 @@ def test_set_in_python_and_followed_by_the_view(notebook: Page):
             expect(control(notebook, name)).to_have_value(case.shows)
 
 
+@pytest.mark.slow
 def test_a_model_is_trained_there(notebook: Page):
     """The same worker, inside the widget's own file. The tagger learns undivided too."""
     widget = notebook.locator('[data-widget="TrainLab"]')
@@ -208,6 +209,7 @@ def test_no_two_widgets_share_a_group_of_radios(notebook: Page):
     assert sorted(every) == sorted({*every})
 
 
+@pytest.mark.slow
 def test_look_measures_a_head_that_is_switched_off(browser: Browser, lab: tuple[str, Path]):
     """The notebook of `qkv.look`, as a reader runs it: the kernel runs the model without it, and without others."""
     page = browser.new_page(viewport={"width": 1200, "height": 1000})

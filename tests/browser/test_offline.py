@@ -190,7 +190,7 @@ SPOIL = """async () => {
     for (const { url } of await (await caches.open(name)).keys())
       if (url.includes("/memory-")) await (await caches.open(name)).put(url, new Response(spoilt));
 }"""
-NEEDED = {"worker.js", "editor.js", "sizes.json", "pyodide.asm.wasm", "python_stdlib.zip", "course.zip"}
+NEEDED = {"worker.js", "editor.js", "sizes.json", "pyodide.asm.wasm", "python_stdlib.bin", "course.bin"}
 
 
 def connected(**connection: object) -> str:

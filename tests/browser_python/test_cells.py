@@ -12,7 +12,7 @@ import pytest
 from browser_python import runnable_cells
 
 ROOT = Path(__file__).resolve().parents[2]
-SAMPLE = "04_other_weights"
+SAMPLE = "05_more_about_masks"
 CHAPTERS = [
     pytest.param(path, id=path.stem, marks=() if path.stem == SAMPLE else pytest.mark.slow)
     for path in runnable_cells.chapters()

@@ -166,6 +166,7 @@ ENDLESS_IN_THE_MODEL = """def answer(q, k, v):
 """
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_endless_in_the_model_alone_ends_and_keeps_its_points(shared: Interpreter):
     found = shared.ask([IMPORTS, ENDLESS_IN_THE_MODEL], question="3.3", name="answer")
     assert found["status"] == "passed"

@@ -1176,8 +1176,6 @@ def test_a_block_on_another_device_is_refused():
 # Parameters that change nothing here, such as those for speed; and those that Python or a caller passes.
 UNUSED = {
     *(
-        "sort.stable",
-        "topk.sorted",
         "unique.sorted",
         "cdist.compute_mode",
         "isin.assume_unique",

@@ -183,6 +183,7 @@ def test_nothing_is_judged_before_the_notebook_has_ended(grader, monkeypatch):
     assert events.count("judge") == 5
 
 
+@pytest.mark.slow
 def test_a_second_pass_knows_nothing_of_the_first(grader, monkeypatch):
     """Who fakes a busy machine is graded again, with the same inputs, in a session without files of the first."""
     keeps = (
@@ -262,6 +263,7 @@ def test_a_worker_that_is_lost_once_costs_no_point(grader, monkeypatch, asked, n
     assert requests.count("greet") >= 2
 
 
+@pytest.mark.slow
 def test_what_loses_its_worker_twice_is_to_blame(grader, monkeypatch):
     ask = session._Session.ask
 
@@ -714,6 +716,7 @@ def test_with_a_list_of_the_class_a_person_has_the_same_numbers_whatever_the_fol
     assert "those of “s2”" in found["king ada"]["message"]
 
 
+@pytest.mark.slow
 def test_for_a_class_the_numbers_of_another_name_are_worth_nothing(tmp_path, needs_sandbox):
     """Ann and Bela hand in the same right result, for Ann's numbers. Without the option, both are right."""
     source = f"def my_temperature():\n    return 'Ann', {q4_5.temperature(q4_5.PERSONAL.numbers_of('ann'))}"

@@ -34,7 +34,8 @@ GAP_WORDS_MAX, GAP_WORDS_MEDIAN = 200, 100  # prose between two code cells that 
 CORE_WORDS, CORE_LINES, CORE_MINUTES = 2200, 250, 45
 BANNED = re.compile(r"\b(simply|obviously|just|trivially|of course)\b", re.IGNORECASE)
 TIME = re.compile(r"\bset aside\b|\babout \d+ minutes\b|\bminutes of reading\b", re.IGNORECASE)
-TAGS = {"setup", "remove-cell", "hide-input", "remove-input", "uncovered"}
+SKIPPED = "skip-execution"  # the build of the site leaves this cell out; readers and the sweeps run it
+TAGS = {"setup", "remove-cell", "hide-input", "remove-input", "uncovered", SKIPPED}
 CELL_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 NAMES = {"Adam", "Adafactor", "Jacobian", "Python", "PyTorch", "Llama", "I"}  # capitalised also inside a heading
 ENDING = ["Summary", "Exercises", "References"]
@@ -235,6 +236,37 @@ def hidden_cells_hold_numbers(notebook: NotebookNode) -> Findings:
             yield Finding(cell.id, "is hidden, but has no assert")
         if "remove-input" in tags(cell) and cell.id != OPENING and not predict_calls(cell):
             yield Finding(cell.id, "hides its code, but has no prediction")
+
+
+@rule
+def skipped_cells_stand_alone(notebook: NotebookNode) -> Findings:
+    """What the build of the site leaves out is hidden, gives no later cell a name, and moves no later random number."""
+    cells = of_type(notebook, "code")
+    for place, cell in enumerate(cells):
+        if SKIPPED not in tags(cell):
+            continue
+        if is_seen(cell):
+            yield Finding(cell.id, "is left out by the build, but is not hidden")
+        if "torch.random.fork_rng()" not in cell.source:
+            yield Finding(cell.id, "is left out by the build: draw its random numbers inside torch.random.fork_rng()")
+        later = [other for other in cells[place + 1 :] if SKIPPED not in tags(other)]
+        needed = names_read(later) & names_given([cell]) - names_given(cells[:place] + later)
+        if needed:
+            yield Finding(cell.id, f"is left out by the build, but later cells use its {', '.join(sorted(needed))}")
+
+
+def nodes(cells: list[NotebookNode]) -> Iterator[ast.AST]:
+    return (node for cell in cells for node in ast.walk(ast.parse(cell.source)))
+
+
+def names_read(cells: list[NotebookNode]) -> set[str]:
+    return {node.id for node in nodes(cells) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def names_given(cells: list[NotebookNode]) -> set[str]:
+    """Return the names of what cells assign and define, also inside functions."""
+    assigned = {node.id for node in nodes(cells) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return assigned | {node.name for node in nodes(cells) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 @rule

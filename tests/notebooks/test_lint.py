@@ -91,11 +91,21 @@ def rename(cell_id, new):
 
 LONG = " ".join(["word"] * 31) + "."
 MIDDLING = " ".join(["word"] * 17) + "."
+APART = "with torch.random.fork_rng():\n    again = 1\nassert again"
 BROKEN = {
     "cells_are_short": [
         put("measured", "x = 1\n" * 21),
         lambda cells: [tag("measured", "remove-cell")(cells), put("measured", "x = 1\n" * 31)(cells)],
         lambda cells: [put(name, "x = 1\n" * 9)(cells) for name in ("measured", "figure", "lab")],
+    ],
+    "skipped_cells_stand_alone": [
+        tag("measured-held", "remove-cell", "skip-execution"),
+        lambda cells: [tag("measured-held", "skip-execution")(cells), put("measured-held", APART)(cells)],
+        lambda cells: [
+            tag("measured-held", "remove-cell", "skip-execution")(cells),
+            put("measured-held", APART)(cells),
+            also("lab", "print(again)")(cells),
+        ],
     ],
     "setup_comes_first": [tag("setup", "remove-cell"), put("setup", "pass")],
     "imports_stand_together": [also("measured", "import math"), also("measured", "from math import pi")],

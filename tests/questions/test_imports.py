@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 JUDGE_ALL = """
 import sys
 from qkv.questions import chapters, questions_of
@@ -21,6 +23,7 @@ for chapter in chapters():
 """
 
 
+@pytest.mark.slow
 def test_no_check_imports_the_compiler_of_torch():
     ended = subprocess.run([sys.executable, "-c", JUDGE_ALL], capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

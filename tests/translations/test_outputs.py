@@ -17,6 +17,13 @@ def test_a_printed_line_keeps_its_values(printed: str, text: str, new: str, expe
     assert outputs.printed(printed, text, new) == expected
 
 
+def test_what_an_f_string_has_put_into_a_line_several_times_is_replaced_each_time() -> None:
+    printed = "n = 4: 1 to 2   n = 8: 3 to 4\n"
+    assert outputs.printed(printed, "n = {n}: {a} to {b}", "n = {n}：{a} 到 {b}", anywhere=True) == (
+        "n = 4：1 到 2   n = 8：3 到 4\n"
+    )
+
+
 def test_a_label_of_a_figure_is_replaced_where_it_is_the_whole_text() -> None:
     figure = '<svg aria-label="one row"><text x="1">row</text><text>row 2</text><text>(a)</text></svg>'
     assert outputs.drawn(figure, "row", "列") == figure.replace(">row<", ">列<")

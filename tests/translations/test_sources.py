@@ -72,6 +72,23 @@ def test_of_a_glossary_the_definitions_are_units_and_its_terms_stay() -> None:
     assert terms.with_own_names(GLOSSARY, 1).count("中文：頭。") == 1
 
 
+def test_of_the_front_page_the_map_and_the_container_are_read() -> None:
+    text = (
+        "```{container} start\n[Start](a.md) [On](b.md)\n```\n\n"
+        "```{course-map}\n01_first: What is it?\n02_second: Why so?\n```"
+    )
+    parts = markdown.parts(text)
+    units = [(part.kind, part.text) for part in parts if part.kind]
+    assert units == [("paragraph", "[Start](a.md) [On](b.md)"), ("question", "What is it?"), ("question", "Why so?")]
+    assert "".join(part.text for part in parts) == text
+
+
+def test_a_docstring_is_a_unit_and_stays_one() -> None:
+    source = 'def f(x):\n    """What it\n    gives."""\n    return x'
+    assert [(place.kind, place.text) for place in code.places(source)] == [("docstring", "What it gives.")]
+    assert sources.woven_code("", source, lambda unit: "給什麼。", {}) == 'def f(x):\n    """給什麼。"""\n    return x'
+
+
 def test_what_is_a_unit_of_code() -> None:
     source = (
         'x = "data"  # the note\n'
@@ -134,6 +151,7 @@ def code_cell(source: str, *tags: str) -> sources.Notebook:
         ('x["the mask"] = f"{n} heads"', 'x["遮罩"] = f"{n} 個頭"'),
         ('words = ["I saw", "none"]', 'words = ["I saw", "沒有"]'),  # its translation is the text itself: data
         ('TrainLab(stored=["one head"])', 'TrainLab(stored=["one head"])'),
+        ('Model(first=x == "one head")', 'Model(first=x == "一個頭")'),
         ('x["none"], f("none"), y == "none", f("one head")', 'x["沒有"], f("none"), y == "沒有", f("一個頭")'),
     ],
 )

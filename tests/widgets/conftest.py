@@ -11,6 +11,15 @@ from playwright.sync_api import Browser, Locator, Page
 
 from .node import ROOT
 
+
+@pytest.hookimpl(tryfirst=True)  # before the markers choose which tests run
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that opens a page as one that needs a browser."""
+    for item in items:
+        if "open_page" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+
+
 TOY = {"heads": 3, "kind": "causal", "temperature": 1}
 
 

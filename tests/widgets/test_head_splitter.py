@@ -260,7 +260,7 @@ def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
         else:
             assert 0.3 < dealt < 0.6
             assert middle == pytest.approx(area["y"] + share * area["height"], abs=8), "it stays at the finger"
-            expect(page.locator(VERDICT)).to_contain_text("dealt in two ways")
+            expect(page.locator(VERDICT)).to_contain_text("rightly and wrongly")
     assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
 
 

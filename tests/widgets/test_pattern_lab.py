@@ -131,8 +131,11 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
     seen = seen_through(window_mask(N, window), layers)[29]
     expect(page.locator(".qkv-cone-reached")).to_have_count(int(seen[3]))
     expect(page.locator(".qkv-cone-missed")).to_have_count(int(not seen[3]))
-    expect(page.locator("[data-number=known]")).to_have_text(str(int(seen.sum())))
-    expect(page.locator(".qkv-cone-knows")).to_have_count(int(seen.sum()) - 1)  # the word on top has a mark of its own
+    expect(page.locator(".qkv-cone-lost")).to_have_text([] if seen[3] else ["cat"])
+    expect(page.locator("[data-number=reaching]")).to_have_text(str(int(seen.sum())))
+    expect(page.locator(".qkv-cone-reaching")).to_have_count(
+        int(seen.sum()) - 1
+    )  # the word on top has a mark of its own
     share = window_mask(N, window).sum() / causal_mask(N).sum()
     expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * share:.0f} %")
     bar = page.locator(".qkv-cone-cost i").evaluate("(e) => Number(e.style.getPropertyValue('--qkv-p'))")
@@ -193,7 +196,7 @@ def test_every_state_has_a_form_in_forced_colours(open_page: Callable[..., Page]
         page.locator(".qkv-cone-text")
         .first.locator("span")
         .evaluate_all(
-            "(all) => all.map((word) => [word.className.includes('knows'), getComputedStyle(word).borderBottomStyle])"
+            "(all) => all.map((e) => [e.className.includes('reaching'), getComputedStyle(e).borderBottomStyle])"
         )
     )
     assert {tuple(line) for line in lines if line[0]} == {(True, "solid")}

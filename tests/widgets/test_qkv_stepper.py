@@ -159,28 +159,39 @@ def test_a_narrow_screen_shows_the_matrix_of_weights_of_the_step(open_page: Call
 
 @pytest.mark.browser
 @pytest.mark.parametrize("step", LIT)
-def test_a_line_goes_from_each_frame_to_the_chosen_entry(open_page: Callable[..., Page], step: str):
+def test_what_the_chosen_entry_is_made_of_is_tinted(open_page: Callable[..., Page], step: str):
     page = open_page(width=390)
     draw(page, [("QKVStepper", {"step": step, "row": 1, "column": 2})])
-    ends = """() => {
-      const { left, top } = document.querySelector(".qkv-made-of").getBoundingClientRect();
-      const cell = document.querySelector(".qkv-chosen").getBoundingClientRect();
-      const way = document.querySelector(".qkv-made-of path").getAttribute("d");
-      const points = way.match(/[^ML]+/g).map((point) => point.split(" ").map(Number));
-      const within = (value, low, high) => value >= low - 1 && value <= high + 1;
-      const reaches = points.filter((_, i) => i % 2)
-        .map(([x, y]) => within(x + left, cell.left, cell.right) && within(y + top, cell.top, cell.bottom));
-      return [reaches, document.querySelectorAll(".qkv-framed").length];
-    }"""
-    reaches, frames = page.evaluate(ends)
-    assert reaches == [True] * frames
-    assert frames == (1 if step == "weights" else 2)
+    tables = page.locator(".qkv-matrix3").evaluate_all(
+        "all => all.map((each) => each.querySelectorAll('.qkv-used').length).filter(Boolean)"
+    )
+    assert tables == {"queries": [4, 4], "keys": [4, 4], "values": [4, 4], "weights": [3]}.get(step, [3, 3])
+    assert page.locator(".qkv-framed").count() == len(tables)
 
 
-# Of each word of the opening: its areas as width times height, in units of the first query entry's width and of 1/6.
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [720, 1000])
+@pytest.mark.parametrize("step", ["queries", "keys", "values", "output"])
+def test_on_a_desk_row_and_column_meet_in_the_entry(open_page: Callable[..., Page], step: str, width: int):
+    page = open_page(width=width)
+    draw(page, [("QKVStepper", {"step": step, "row": 1, "column": 2})])
+    chosen, *used = (
+        page.locator(part).evaluate_all(
+            "all => all.map((e) => e.getBoundingClientRect()).map((b) => [b.left + b.width / 2, b.top + b.height / 2])"
+        )
+        for part in (".qkv-chosen", ".qkv-used")
+    )
+    ((x, y),) = chosen
+    n = len(used[0]) // 2
+    assert sum(abs(left - x) < 2 and top < y for left, top in used[0]) == n
+    assert sum(abs(top - y) < 2 and left < x for left, top in used[0]) == n
+
+
+# Of each word of the opening: its areas as width times height, in units of the first query entry's width and of 1/4.5.
+SCORES = [[2, 4, 4], [4, 16, 12], [4, 12, 10]]
 AREAS = """() => [...document.querySelectorAll('.qkv-query-areas')].map((row) => [...row.children].map((entry) => {
   const [wide, high] = ['wide', 'high'].map((name) => Number(entry.style.getPropertyValue(`--qkv-${name}`)));
-  return 9 * wide * 6 * high;
+  return 8 * wide * 4.5 * high;
 }))"""
 
 
@@ -188,8 +199,7 @@ AREAS = """() => [...document.querySelectorAll('.qkv-query-areas')].map((row) =>
 def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Callable[..., Page]):
     page = open_phone(open_page)
     draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
-    lead, scores = page.locator(".qkv-lead"), page.locator(".qkv-query-met")
-    expect(lead).to_have_text("it asks. The key of cat fits best.")
+    expect(page.locator(".qkv-lead")).to_have_text("it asks. The key of cat fits best.")
     weights = page.locator(".qkv-query-weight")
     assert weights.all_inner_texts() == ["0.00", "0.88", "0.12"]
     areas = page.locator(".qkv-query-areas").all_inner_texts()
@@ -199,7 +209,7 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
         page.get_by_role("radio").nth(row).check(force=True)
         frame(page)
         sums = [sum(areas) for areas in page.evaluate(AREAS)]
-        assert sums == pytest.approx([float(score) for score in scores.all_inner_texts()], abs=0.02)
+        assert sums == pytest.approx(SCORES[row], abs=0.02)
     page.get_by_role("radio", name="it").check(force=True)
     box = page.locator(".qkv-query-faders .qkv-drag").nth(2).bounding_box()
     assert box

@@ -288,6 +288,7 @@ def test_a_rule_that_is_not_trained_has_no_answer_and_turned_back_has_its_own(op
     expect(first).to_contain_text("it = cat 100 % ✓")
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_one_button_trains_pauses_and_goes_on_and_a_training_can_be_removed(open_page: OpenPage):
     page = opened(open_page(), task="repeater", handles=["layers"])
@@ -392,6 +393,7 @@ def test_the_training_that_others_are_compared_with_never_leaves(open_page: Open
         page.get_by_role("button", name="Pause").click()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_turned_adjective_is_named_before_the_training_and_taught_in_it(open_page: OpenPage):
     page = opened(open_page(), handles=["rule"])
@@ -437,6 +439,7 @@ WITHOUT_SIMD = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_with_little_motion_the_picture_changes_ten_times_and_no_step_is_lost(open_page: OpenPage):
     page = opened(open_page(reduced_motion="reduce"), task="repeater", layers=1, heads=1, handles=[])

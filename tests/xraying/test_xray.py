@@ -7,6 +7,7 @@ import re
 import pytest
 import torch
 import torch.nn.functional as F
+from playwright.sync_api import Browser, expect
 from torch import nn
 
 from qkv import xray
@@ -197,3 +198,40 @@ def test_the_picture_marks_the_line_and_escapes_the_program(x):
     assert "<b>5</b>" in html
     assert "overflow-x: auto" in html, "on a phone, the table scrolls and the page does not"
     assert "<script" not in xray(lambda x: x.reshape(len("<script>") // 4, 3, 5, 4), x)._repr_html_()
+
+
+def test_each_picture_has_a_radio_button_for_each_token_and_its_own_names(x):
+    names = []
+    for _ in range(2):
+        picture = xray(heads_split_by_view, x)._repr_html_()
+        buttons = re.findall(r'<input type="radio" name="([^"]+)"[^>]* value="(\d*)"', picture)
+        assert [value for _, value in buttons] == ["", *map(str, range(x.shape[1]))]
+        names.append({name for name, _ in buttons})
+        assert all(f'id="{each}"' in picture for each in re.findall(r'<label for="([^"]+)"', picture))
+    assert len(names[0] | names[1]) == 2
+
+
+@pytest.mark.browser
+def test_a_press_on_a_token_fades_what_it_does_not_reach(browser: Browser, x):
+    page = browser.new_page()
+    page.set_content(xray(heads_split_by_view, x)._repr_html_())
+    cells = page.locator(".qkv-xray-slots > label")
+
+    def faded() -> list[bool]:
+        return cells.evaluate_all("(all) => all.map((e) => Number(getComputedStyle(e).opacity) < 1)")
+
+    page.emulate_media(reduced_motion="reduce")
+    assert not any(faded())
+    cells.first.click()
+    reached = cells.evaluate_all("(all) => all.map((e) => e.dataset.t.split(' ').includes('0'))")
+    assert faded() == [not reach for reach in reached]
+    assert 0 < sum(reached) < len(reached)
+    mixed = page.locator("[data-mixed]").filter(has_text="0").first.evaluate("e => getComputedStyle(e).backgroundImage")
+    assert "rgb(244, 182, 182)" in mixed, "the token that is followed keeps its colour"
+    assert "rgb(230, 232, 236)" in mixed, "the others have none"
+    expect(page.locator(".qkv-xray > p")).to_contain_text("puts token 0 into slots 0")
+    page.get_by_role("radio", name="token 0").press("ArrowRight")
+    expect(page.get_by_role("radio", name="token 1")).to_be_checked()
+    page.get_by_role("radio", name="all").check()
+    assert not any(faded())
+    page.close()

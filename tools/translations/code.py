@@ -1,4 +1,4 @@
-"""Find what a reader sees of a cell's code: comments, and strings that are printed, drawn or asked.
+"""Find what a reader sees of a cell's code: comments, docstrings, and strings that are printed, drawn or asked.
 
 A string can also be data and a label at once, such as a key of a dictionary that is printed: a name. A name is
 translated wherever the notebook has it, so that code finds it again. A name that is data alone stays as it is.
@@ -23,7 +23,7 @@ DRAWS = re.compile(
 )
 DRAWN = ("xlabel", "ylabel", "title", "label", "s", "text", "labels")
 SAID = ("alt", "caption")  # of a figure
-NAME = "name"
+NAME, DOCSTRING = "name", "docstring"
 STAYS = re.compile(r"#+ (BEGIN|END) |# (noqa|type:|fmt:)")  # comments for tools
 NO_WORDS = re.compile(r"\W*\w?\W*|[A-Z]")
 String = ast.Constant | ast.JoinedStr
@@ -120,7 +120,7 @@ def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator
             is_key = hidden or child in elements(node) or isinstance(node, ast.Subscript | ast.Compare)
             if is_string(child) and str(child.value) in wanted and (is_key or has_several_words(child)):
                 yield from filter(None, [string_place(code, NAME, child)])
-            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and isinstance(child, ast.keyword)):
+            if not isinstance(child, ast.JoinedStr) and not (is_of_class(node) and is_setting(child)):
                 left.append(child)
 
 
@@ -129,13 +129,20 @@ def is_of_class(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2][:1].isupper()
 
 
+def is_setting(node: ast.AST) -> bool:
+    """Return whether a node is an argument with a name, such as a setting of a widget, and no comparison."""
+    return isinstance(node, ast.keyword) and not isinstance(node.value, ast.Compare)
+
+
 def has_several_words(node: ast.AST) -> bool:
     return is_string(node) and " " in str(node.value).strip()
 
 
 def shown(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Yield the parts of a call or an assignment that readers see, each with its kind."""
-    if isinstance(node, ast.Assign):
+    if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
+        yield from ((DOCSTRING, first.value) for first in node.body[:1] if isinstance(first, ast.Expr))
+    elif isinstance(node, ast.Assign):
         yield from (
             (target.id, node.value) for target in node.targets if isinstance(target, ast.Name) and target.id in SAID
         )
@@ -179,6 +186,8 @@ def string_place(code: Code, kind: str, node: String) -> Place | None:
     written = code.source[start:end]
     if isinstance(node, ast.Constant):
         text = str(node.value)
+        if kind == DOCSTRING:
+            return Place(start, end, kind, " ".join(text.split()), lambda new: f'"""{new}"""')
         indent = start - (code.source.rfind("\n", 0, start) + 1)
         write = wrapped_literal(indent) if "\n" in written else quoted
         return None if not has_words(text) or NO_WORDS.fullmatch(text) else Place(start, end, kind, text, write)

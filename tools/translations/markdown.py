@@ -1,6 +1,7 @@
 """Split Markdown into what stays and what is translated: paragraphs, headings, items, cells of tables, summaries.
 
 Of the glossary, the definitions are translated. A term keeps its English name, by which its Chinese names are found.
+Of the map of the course, the questions are translated.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ WORD = re.compile(r"[^\W\d_]{2}")
 NOT_WORDS = re.compile(r"\$[^$]*\$|`[^`]*`|<[^>]*>|\]\([^)]*\)|\{[^}]*\}")
 FENCE = re.compile(r"(`{3,}|~{3,}|:{3,})")
 GLOSSARY = "```{glossary}"
+CONTAINER, COURSE_MAP = "```{container}", "```{course-map}"
+QUESTION = re.compile(r"^(\w+: )(.*)$", re.MULTILINE)
 DEFINITION = re.compile(r"((?:^  (?!In Chinese).*\n)+)", re.MULTILINE)
 HEADING = re.compile(r"(#+ +)(.*)$")
 ITEM = re.compile(r"(\s*(?:[-*]|\d+\.) +)(.*)$")
@@ -73,6 +76,10 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
     first, whole = lines[0], "\n".join(lines)
     if first == GLOSSARY:
         yield from glossary_parts(whole)
+    elif first.startswith(CONTAINER):
+        yield from (Part(f"{first}\n"), *parts("\n".join(lines[1:-1])), Part(f"\n{lines[-1]}"))
+    elif first == COURSE_MAP:
+        yield from map_parts(whole)
     elif FENCE.match(first) or not first.strip() or TABLE_RULE.match(first):
         yield Part(whole)
     elif first.startswith("$$"):
@@ -98,6 +105,15 @@ def glossary_parts(whole: str) -> Iterator[Part]:
             yield from (Part("  "), unit(" ".join(piece.split()), "definition"), Part("\n"))
         else:
             yield Part(piece)
+
+
+def map_parts(whole: str) -> Iterator[Part]:
+    """Yield the parts of the map of the course: the question of each chapter, and what is between two of them."""
+    at = 0
+    for found in QUESTION.finditer(whole):
+        yield from (Part(whole[at : found.start(2)]), unit(found[2], "question"))
+        at = found.end()
+    yield Part(whole[at:])
 
 
 def unit(text: str, kind: str) -> Part:

@@ -55,8 +55,8 @@ def translate_outputs(
         elif text != place.text and place.kind != "comment":
             for output in cell["outputs"]:
                 replace(output, place.kind, place.text, text)
-                if place.kind == code.NAME and PLACEHOLDER.search(place.text):
-                    replace(output, "print", place.text, text)
+                if place.kind == code.NAME and PLACEHOLDER.search(place.text) and "text" in output:
+                    output["text"] = printed("".join(output["text"]), place.text, text, anywhere=True)
 
 
 def exactly(value: Any, texts: dict[str, str]) -> Any:
@@ -117,11 +117,15 @@ def drawn(output: str, text: str, new: str) -> str:
     return output
 
 
-def printed(output: str, text: str, new: str) -> str:
-    """Replace the lines that an f-string has printed: its fixed parts are found, and what stands between is kept."""
+def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
+    """Replace what an f-string has printed: its fixed parts are found, and what stands between is kept.
+
+    It ends a line, if any line ends so; or else, or if it may stand anywhere, each time that it is found.
+    """
     pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)
-    return (whole if whole.search(output) else re.compile(pattern)).sub(target_of(text, new), output)
+    at_end = not anywhere and whole.search(output)
+    return (whole if at_end else re.compile(pattern)).sub(target_of(text, new), output)
 
 
 def pattern_of(text: str, value: str = ".*?") -> str:

@@ -1,69 +1,138 @@
-"""Draw what `xray` found: the lines of the program, and beside each the tokens that reach its result."""
+"""Draw what `xray` found: the lines of the program, and beside each the tokens that reach its result.
+
+The picture has no script. A token is followed with a radio button, of which each cell of that token is a label. The
+style fades what the chosen token does not reach.
+"""
 
 from __future__ import annotations
 
 import html
+import itertools
 import re
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from qkv.words import t
 
 if TYPE_CHECKING:
     from qkv.xraying.finding import Found
-    from qkv.xraying.running import Operation
+    from qkv.xraying.running import Operation, Place
 
 MOST_SLOTS = 24  # that one line shows
+NUMBERS = itertools.count()  # of the pictures, for the names of their radio buttons
 # A colour for each token, in the order of hues, light enough for black text. The cells also show the token's number.
 HUES = ("#f4b6b6", "#f6cfa0", "#efe79a", "#c6e6a3", "#a5e3cf", "#a9d3f5", "#c0bdf4", "#e7b8ee")
 # The slots of all lines stand below each other, so that a token is a column of one colour until it meets others.
 STYLE = """
-.qkv-xray { max-width: 50rem; margin: 0.75rem 0; font: 13px/1.5 ui-monospace, monospace; }
-.qkv-xray > p { margin: 0 0 0.5rem; font: 14px/1.5 system-ui, sans-serif; }
-.qkv-xray-line { display: grid; grid-template-columns: 2em 1fr auto; gap: 4px 8px; padding: 8px; }
+.qkv-xray { max-width: 50rem; margin: 0.75rem 0; font: 13px/1.4 ui-monospace, monospace; }
+.qkv-xray > fieldset { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 6px; margin: 0; padding: 0; }
+.qkv-xray > fieldset { border: 0; font: 14px/1.4 system-ui, sans-serif; }
+.qkv-xray legend { float: left; margin: 0 4px 0 0; padding: 0; width: auto; font: inherit; }
+.qkv-xray > fieldset > label { position: relative; min-width: 32px; padding: 0 8px; border-radius: 16px; }
+.qkv-xray > fieldset > label { text-align: center; line-height: 32px; color: #000; forced-color-adjust: none; }
+.qkv-xray label { cursor: pointer; }
+.qkv-xray input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: pointer; }
+.qkv-xray > fieldset > label:has(:checked) { outline: 3px solid var(--qkv-ink, #1b1f27); outline-offset: -1px; }
+.qkv-xray > fieldset > label:has(:focus-visible) { outline: 3px solid var(--qkv-ink, #1b1f27); outline-offset: 2px; }
+.qkv-xray > p > span + span { display: none; }
+.qkv-xray > p { min-height: 1lh; margin: 6px 0; font: 14px/1.4 system-ui, sans-serif; }
+.qkv-xray-line { display: grid; grid-template-columns: 2em 1fr; gap: 3px 6px; padding: 5px 8px; }
 .qkv-xray-line { border-top: 1px solid var(--qkv-line, #d5d9e0); }
 .qkv-xray-line[data-fault] { border: 2px solid var(--qkv-bad, #b3261e); border-radius: 6px; font-weight: 700; }
-.qkv-xray-line > code { padding: 0; background: none; font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; }
-@media (width < 30rem) { .qkv-xray-line > code, .qkv-xray-line > code + span { grid-column: 2 / -1; } }
+.qkv-xray-text code { padding: 0; background: none; font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; }
+.qkv-xray-text > span { color: var(--qkv-muted, #565d69); white-space: nowrap; font-weight: 400; }
+@media (width >= 46rem) { .qkv-xray-text { display: flex; justify-content: space-between; gap: 8px; } }
 .qkv-xray-slots { display: grid; grid-template-columns: repeat(var(--qkv-slots), minmax(22px, 1fr)); gap: 2px; }
 .qkv-xray-slots { grid-column: 2 / -1; overflow-x: auto; font-weight: 400; forced-color-adjust: none; }
-.qkv-xray-slots > span { padding: 2px 0; border-radius: 3px; text-align: center; color: #000; background: #e6e8ec; }
+.qkv-xray-slots > * { padding: 3px 0; border-radius: 3px; text-align: center; color: #000; background: #e6e8ec; }
 .qkv-xray-slots > [data-mixed] { outline: 2px solid #b3261e; outline-offset: -2px; font-weight: 700; }
+@media (prefers-reduced-motion: no-preference) { .qkv-xray-slots > * { transition: opacity 0.3s; } }
 """
 
 
 def html_of(found: Found) -> str:
     """Return the picture as HTML: a list of the lines, and below each a cell for each slot of its axis of tokens."""
     last = {operation.place: operation for operation in found.operations}  # of each line
-    rows = "".join(_row(operation, found) for operation in last.values())
+    slots = {place: _slots(operation) for place, operation in last.items()}
+    tokens = sorted({token for _, each in slots.values() for slot in each[:MOST_SLOTS] for token in slot})
+    name = f"qkv-xray-{next(NUMBERS)}-{zlib.crc32(found.message.encode()):x}"
+    rows = "".join(_row(operation, *slots[place], found, name) for place, operation in last.items())
     message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(found.message))
     return (
-        f'<style>{STYLE}</style><p>{message}</p><div class="qkv-xray"><p>{t("which tokens reach each slot")}</p>'
+        f"<style>{STYLE}{''.join(_rules(name, token) for token in tokens)}</style><p>{message}</p>"
+        f'<div class="qkv-xray" id="{name}">{_choice(name, tokens)}{_told(found, slots, tokens)}'
         f'<div role="list" aria-label="{t("The lines of the program")}">{rows}</div></div>'
     )
 
 
-def _row(operation: Operation, found: Found) -> str:
-    """Return one result as an item of the list: its line, text and shape, and which tokens reach each slot."""
-    place = operation.place
-    fault = " data-fault" if (place.line, place.text) == (found.line, found.source) else ""
-    axes = {first: operation.slots((first, end)) for first, end in operation.spans if end == first + 1}
-    axis = min(axes, key=lambda a: max(map(len, axes[a])), default=None)  # where tokens mix least
-    shape = ", ".join(f"<b>{n}</b>" if a == axis else str(n) for a, n in enumerate(operation.shape))
-    slots = axes[axis] if axis is not None and operation.reach.any() else []
-    cells = "".join(map(_cell, slots[:MOST_SLOTS])) + "<span>…</span>" * (len(slots) > MOST_SLOTS)
-    drawn = f'<div class="qkv-xray-slots" style="--qkv-slots: {cells.count("<span")}">{cells}</div>' if cells else ""
+def _rules(name: str, token: int) -> str:
+    """Return a token's colour, and the style while it is followed: the others are grey, and where it is not fades."""
+    hue = HUES[token % len(HUES)]
+    chosen = f"#{name}:has([value='{token}']:checked)"
     return (
-        f'<div class="qkv-xray-line" role="listitem"{fault}><span>{place.line}</span>'
-        f"<code>{html.escape(place.text)}</code><span>({shape})</span>{drawn}</div>"
+        f"#{name} {{ --t{token}: var(--others, {hue}); }}\n"
+        f"{chosen} {{ --others: #e6e8ec; --t{token}: {hue}; }}\n"
+        f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ opacity: 0.25; }}\n"
+        f"{chosen} > p > [data-t='{token}'] {{ display: inline; }}\n"
+        f"{chosen} > p:has([data-t='{token}']) > :first-child {{ display: none; }}\n"
     )
 
 
-def _cell(slots: Sequence[int]) -> str:
-    """Return one slot: the numbers of the tokens that reach it, in stripes of their colours."""
-    if not slots:
+def _told(found: Found, slots: Mapping[Place, tuple[int | None, list[tuple[int, ...]]]], tokens: Sequence[int]) -> str:
+    """Return what the cells are and, for each token, where the line at fault has it, of which the style shows one."""
+    each = next((of_line for place, (_, of_line) in slots.items() if _is_fault(place, found)), [])
+    told = ""
+    for token in tokens:
+        places = ", ".join(str(at) for at, slot in enumerate(each) if token in slot)
+        text = t("Line {n} puts token {token} into slots {slots}.", n=found.line, token=token, slots=places)
+        told += f'<span data-t="{token}">{text}</span>' if places else ""
+    return f"<p><span>{t('which tokens reach each slot')}</span>{told}</p>"
+
+
+def _is_fault(place: Place, found: Found) -> bool:
+    return (place.line, place.text) == (found.line, found.source)
+
+
+def _choice(name: str, tokens: Sequence[int]) -> str:
+    """Return the radio buttons: all tokens, or one that is followed down the lines."""
+    one = "".join(
+        f'<label style="background: {HUES[token % len(HUES)]}"><input type="radio" name="{name}" id="{name}-{token}" '
+        f'value="{token}" aria-label="{t("token {n}", n=token)}">{token}</label>'
+        for token in tokens
+    )
+    every = f'<label style="background: #e6e8ec"><input type="radio" name="{name}" value="" checked>{t("all")}</label>'
+    return f"<fieldset><legend>{t('Follow:')}</legend>{every}{one}</fieldset>" if len(tokens) > 1 else ""
+
+
+def _slots(operation: Operation) -> tuple[int | None, list[tuple[int, ...]]]:
+    """Return the axis along which tokens mix least, and which tokens reach each slot along it."""
+    axes = {first: operation.slots((first, end)) for first, end in operation.spans if end == first + 1}
+    axis = min(axes, key=lambda a: max(map(len, axes[a])), default=None)
+    return axis, axes[axis] if axis is not None and operation.reach.any() else []
+
+
+def _row(operation: Operation, axis: int | None, slots: Sequence[Sequence[int]], found: Found, name: str) -> str:
+    """Return one result as an item of the list: its line, text and shape, and which tokens reach each slot."""
+    place = operation.place
+    fault = " data-fault" if _is_fault(place, found) else ""
+    shape = ", ".join(f"<b>{n}</b>" if a == axis else str(n) for a, n in enumerate(operation.shape))
+    cells = [_cell(slot, name) for slot in slots[:MOST_SLOTS]] + ["<span>…</span>"] * (len(slots) > MOST_SLOTS)
+    drawn = f'<div class="qkv-xray-slots" style="--qkv-slots: {len(cells)}">{"".join(cells)}</div>' if cells else ""
+    return (
+        f'<div class="qkv-xray-line" role="listitem"{fault}><span>{place.line}</span><div class="qkv-xray-text">'
+        f"<code>{html.escape(place.text)}</code> <span>({shape})</span></div>{drawn}</div>"
+    )
+
+
+def _cell(slot: Sequence[int], name: str) -> str:
+    """Return one slot: the numbers of the tokens that reach it, in stripes of their colours. A press follows it."""
+    if not slot:
         return "<span>·</span>"
-    shares = 100 / len(slots)
-    stripes = ", ".join(f"{HUES[t % len(HUES)]} {k * shares:.3g}% {(k + 1) * shares:.3g}%" for k, t in enumerate(slots))
-    mixed = " data-mixed" if len(slots) > 1 else ""
-    return f'<span{mixed} style="background: linear-gradient(90deg, {stripes})">{",".join(map(str, slots))}</span>'
+    share = 100 / len(slot)
+    stripes = ", ".join(f"var(--t{token}) {k * share:.3g}% {(k + 1) * share:.3g}%" for k, token in enumerate(slot))
+    mixed = " data-mixed" if len(slot) > 1 else ""
+    return (
+        f'<label for="{name}-{slot[0]}" data-t="{" ".join(map(str, slot))}"{mixed} '
+        f'style="background: linear-gradient(90deg, {stripes})">{",".join(map(str, slot))}</label>'
+    )

@@ -186,24 +186,25 @@ const lossText = (/** @type {Seen} */ { loss }) =>
 /* ---- the text */
 
 /** Return the symbols in one line, shaded by the weights of the chosen head, and an arc from the query to each symbol that
- * it looks at. A press or a drag on the symbols chooses the query. Above them, a drag moves it with the pointer.
+ * it looks at. A press or a drag on the symbols or on the lane below them chooses the query. The ring, and the arcs, are
+ * moved with the pointer.
  * @param {State} state
  * @param {Seen} parts
  * @param {SetState<State>} set */
 function tape(state, { ids, n, at, row }, set) {
   const grab = dragged(({ x, isPress, event }) => {
-    const onArcs = isPress && /** @type {Element} */ (event.target).closest(".qkv-scope-arcs");
-    const apart = isPress ? (onArcs ? at + 0.5 - x * n : 0) : state.apart;
+    const isHeld = isPress && /** @type {Element} */ (event.target).closest(".qkv-scope-arcs, .qkv-scope-ring");
+    const apart = isPress ? (isHeld ? at + 0.5 - x * n : 0) : state.apart;
     set({ apart, position: Math.max(0, partAt(x + apart / n, n)) });
   });
   return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
     <div class="qkv-scope-arcs">
       <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
-      <i class="qkv-scope-ring" aria-hidden="true"></i>
     </div>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
       <input class="qkv-over" type="range" aria-label=${t`position`} min="1" max=${n} aria-valuetext=${t`${at + 1} of ${n}: ${symbol(ids[at])}`}
         .value=${live(String(at + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ position: target.valueAsNumber - 1 })}></div>
+    <div class="qkv-scope-lane"><i class="qkv-scope-ring" aria-hidden="true"></i></div>
   </div>`;
 }
 

@@ -19,7 +19,7 @@ const range = (/** @type {number} */ count) => Array.from({ length: count }, (_,
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
-const PULL = 0.84; // the share of the picture's height that the ring moves through
+const PULL = 0.88; // the share of the picture's height that the ring moves through
 const SPLITS = [1, 2, 4]; // the numbers of heads to choose from, and 8 if Python sets it
 
 /** @type {Record<Route, () => string>} */
@@ -55,7 +55,7 @@ function lead(state) {
   if (state.dealt >= DEALT) return sentences(state, state.wrong, (count) => html`<b class="qkv-amiss">${count}</b>`);
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
-  if (state.dealt > HELD) return t`The same ${tape} numbers are dealt in two ways …`;
+  if (state.dealt > HELD) return t`Pull the ring: the same ${tape} numbers go to the heads, rightly and wrongly.`;
   return state.n_heads === 1
     ? t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to 1 head.`
     : t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to ${state.n_heads} heads.`;
@@ -186,7 +186,7 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
   return isHalf && !causal ? t` Only a causal mask shows the mistake.` : t` This word does not show the mistake.`;
 }
 
-/* ---- the picture: the tape, and below it both ways, with a row for each head and a column for each word. Each way has
+/* ---- the picture: the tape, and above and below it the two ways, with a row for each head and a column for each word. Each way has
  * all entries of the tape, which the style moves from there (`--dealt: 0`) to their places in the heads (1). */
 
 /** @param {State} state

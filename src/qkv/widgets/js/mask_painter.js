@@ -79,7 +79,6 @@ function table(state, queries = state.queries) {
 
 const listed = (/** @type {string[]} */ tokens) => tokens.map(english).join(t`, `);
 const english = (/** @type {string} */ token) => /** @type {string} */ (token.split(" ").at(-1));
-const spoken = (/** @type {string} */ token) => token.replace(/ (.+)/, " ($1)");
 
 /** Return the line below the mask: how to paint it, the legend, and a button that undoes all painting.
  * @param {Pick<State, "flipped">} parts
@@ -158,8 +157,8 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   <colgroup><col class="qkv-names"><col span=${state.tokens.length}><col></colgroup>
   <thead style="--skipped: ${rows[0].query}">
     <tr>
-      <th class="qkv-mask-who" rowspan="2" scope="col">${t`who looks (query) ↓`}</th>
-      <th colspan=${state.tokens.length} scope="colgroup">${t`at which word (key) →`}</th>
+      <th class="qkv-mask-who" rowspan="2" scope="col">${t`query ↓`}</th>
+      <th colspan=${state.tokens.length} scope="colgroup">${t`key →`}</th>
       <td>${unasked(rows, state)}</td>
     </tr>
     ${keyNames(state, set)}
@@ -253,7 +252,7 @@ function cell(row, key, state, set) {
   return html`<td><label data-cell=${index} class=${spills ? "qkv-spill" : ""}>
     <input class="qkv-over" type="checkbox" .checked=${live(row.mask[key])} ?disabled=${isSkipped(row, state)} aria-label=${t`${english(tokens[query])} may attend to ${english(tokens[key])}`}
       @change=${() => set({ flipped: toggled(state.flipped, index), told: query, spilled: index })}>
-    <span class=${kind} style="--qkv-p: ${weight || 0}">${two(weight)}</span>
+    <span class=${kind} style="--qkv-p: ${weight || 0}">${weight === 0 && !row.mask[key] ? "" : two(weight)}</span>
   </label></td>`;
 }
 
@@ -309,7 +308,7 @@ const leaks = ({ mask, weights }, key) => weights[key] > 0 && !mask[key];
 function ofRow(row, { tokens }) {
   const seen = row.mask.filter(Boolean).length;
   const leaked = sum(row.weights.filter((_, key) => leaks(row, key)));
-  const [word, count] = [spoken(tokens[row.query]), tokens.length];
+  const [word, count] = [t`“${english(tokens[row.query])}”`, tokens.length];
   const sight = seen ? t`${word} sees ${seen} of ${count} words.` : t`${word} sees none of ${count} words.`;
   if (Number.isNaN(row.total)) return { sight, effect: t`The softmax divides 0 by 0: NaN.`, wrong: true };
   if (leaked) return { sight, effect: t`Hidden words still get ${two(leaked)} in all.`, wrong: true };

@@ -42,12 +42,12 @@ const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {nu
 export default widget("PatternLab", {
   own: { held: "" },
   says: (/** @type {State} */ state) => {
-    const { pairs, known, isReached } = measured(state);
+    const { pairs, reaching, isReached } = measured(state);
     const word = TEXT[state.token - 1];
     const pattern = PATTERNS[state.pattern]();
     return isReached
-      ? t`${state.layers} layers, ${pattern}: ${word} knows of ${known} words, also of ${CAT}, at ${percent(pairs)} of the cost.`
-      : t`${state.layers} layers, ${pattern}: ${word} knows of ${known} words, not of ${CAT}, at ${percent(pairs)} of the cost.`;
+      ? t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, also by ${CAT}, at ${percent(pairs)} of the cost.`
+      : t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, not by ${CAT}, at ${percent(pairs)} of the cost.`;
   },
   view: (state, set, id) => html`
     <div class="qkv-cone">
@@ -85,7 +85,8 @@ const count = (/** @type {boolean[]} */ row) => row.filter(Boolean).length;
 const pairsIn = remember((/** @type {boolean[][]} */ mask) => count(mask.flat()), LOOKS);
 const percent = (/** @type {number} */ share) => `${num(100 * share, { places: 0 })} %`;
 
-/** Return the mask, the cone, the share of the pairs, the number of known words, and whether cat is one of them.
+/** Return the mask, the cone, the share of the pairs, the number of words that reach the top token, and whether cat
+ * is one of them.
  * @param {Chosen} chosen */
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
@@ -94,7 +95,7 @@ function measured({ pattern, window, causal, layers, token }) {
     mask,
     cone,
     pairs: pairsIn(mask) / pairsIn(masks("full", 1, causal)),
-    known: count(cone[0]),
+    reaching: count(cone[0]),
     isReached: cone[0][NEEDED],
   };
 }
@@ -102,10 +103,10 @@ function measured({ pattern, window, causal, layers, token }) {
 /** Return the reach of the top token, and the cost as a bar: full attention fills it.
  * @param {State} state */
 function reachAndCost(state) {
-  const { pairs, known } = measured(state);
+  const { pairs, reaching } = measured(state);
   const word = html`<b>${TEXT[state.token - 1]}</b>`;
   return html`<div class="qkv-cone-says">
-    <p>${t`${word} knows of ${html`<b class="qkv-cone-known" data-number="known">${known}</b>`} of ${N} words.`}</p>
+    <p>${t`${word} is reached by ${html`<b class="qkv-cone-count" data-number="reaching">${reaching}</b>`} of ${N} words.`}</p>
     <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * pairs) / 1000}"></i>
       <b data-number="cost">${percent(pairs)}</b></div>
   </div>`;
@@ -269,13 +270,13 @@ function moved({ pattern, token }, held, { x, y }) {
 
 /* ---- the text */
 
-/** Return the text, with a mark on the words that the top token knows of. A press puts a word on top.
+/** Return the text, with a mark on the words that reach the top token. A press puts a word on top.
  * @param {State} state
  * @param {SetState<State>} set */
 function words(state, set) {
   const { cone } = measured(state);
   const kind = (/** @type {number} */ i) =>
-    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-knows" : "";
+    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-reaching" : i === NEEDED ? "qkv-cone-lost" : "";
   return html`<p class="qkv-cone-text" @click=${(/** @type {{ target: HTMLElement }} */ { target }) => target.dataset.token && set({ token: Number(target.dataset.token) })}>${TEXT.map(
     (word, i) =>
       html`<span class="${kind(i)} ${i === NEEDED ? "qkv-cone-wanted" : ""}" data-token=${i + 1}>${word}</span> `,
@@ -285,11 +286,11 @@ function words(state, set) {
 const table = (/** @type {State} */ state) => {
   const { window, causal, layers, token } = state;
   return {
-    caption: t`Each pattern with these settings: its pairs, and the words that ${TEXT[token - 1]} knows of after ${layers} layers`,
-    head: [t`pattern`, t`pairs (%)`, t`words known`, CAT],
+    caption: t`Each pattern with these settings: its pairs, and the words that reach ${TEXT[token - 1]} after ${layers} layers`,
+    head: [t`pattern`, t`pairs (%)`, t`words that reach it`, CAT],
     rows: Object.entries(PATTERNS).map(([pattern, name]) => {
-      const { pairs, known, isReached } = measured({ pattern, window, causal, layers, token });
-      return [name(), num(100 * pairs), known, isReached ? t`in reach` : t`out of reach`];
+      const { pairs, reaching, isReached } = measured({ pattern, window, causal, layers, token });
+      return [name(), num(100 * pairs), reaching, isReached ? t`in reach` : t`out of reach`];
     }),
   };
 };

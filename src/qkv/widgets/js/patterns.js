@@ -1,4 +1,4 @@
-/* Patterns of attention: their masks, and the tokens that a token knows of after several layers. */
+/* Patterns of attention: their masks, and the tokens that reach a token after several layers. */
 
 const GLOBAL = 2; // tokens that see all tokens and are seen by all
 const STEP = 3; // a dilated window has every third token

@@ -359,7 +359,7 @@ const scoreAxis = ({ height: scale, ticks }) => {
  * @param {State} state */
 function scoreLine(state) {
   const { distance, now, low, high } = current(state);
-  return html`<p class="qkv-pos-says">
+  return html`<p class="qkv-pos-says" data-is-sum=${isSum(state)}>
     <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
     <span>${t`${nameOfScore(state)} at distance ${num(distance)}`}<br><span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span></span>
   </p>`;
@@ -425,7 +425,7 @@ function clocksPanel(state, set) {
   return html`<figure class="qkv-panel qkv-pos-clocks">
     <div class="qkv-pos-dials">${shown.map((clock) => dial(clocks[clock], dragged(turnHand(state, set, clock))))}${
       others.length
-        ? html`<div class="qkv-pos-others"><small>${t`+ ${others.length} slower`}</small><b data-number="others">${fixed(sumOf(others))}</b></div>`
+        ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${fixed(sumOf(others))}</b></div>`
         : nothing
     }</div>
   </figure>`;
@@ -438,6 +438,10 @@ const faster = (pairs) =>
   pairs <= DIALS
     ? range(0, pairs - 1)
     : range(0, DIALS - 1).map((i) => Math.round((i * (pairs / 2 - 1)) / (DIALS - 1)));
+
+/** Check whether the score is the sum of the clocks' products, and of nothing else. */
+const isSum = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words }) =>
+  scheme === "rope" || (scheme === "sinusoidal" && !words);
 
 const sumOf = (/** @type {Clock[]} */ clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
 const turnOf = (/** @type {Pick<Clock, "tokens">} */ { tokens }) => num(tokens, { digits: 2 });

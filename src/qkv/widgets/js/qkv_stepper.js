@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, num, svg, t, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, num, t, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
 import { fitting, queryPicture } from "./query_picture.js";
 
@@ -79,12 +79,6 @@ export default widget("QKVStepper", {
     }</p>
       ${canvas(state, set, parts)} ${legend(state, set)}
       ${tables(() => everything(parts, state.tokens))}`;
-  },
-  setup: ({ root, eachDrawing }) => {
-    const sizer = new ResizeObserver(() => drawFlow(root));
-    sizer.observe(root);
-    eachDrawing(() => drawFlow(root));
-    return () => sizer.disconnect();
   },
 });
 
@@ -176,52 +170,11 @@ function canvas(state, set, parts) {
   const framed = framedBy(state);
   const start = (/** @type {GivenPart} */ part) => editable(state, set, part, framed[part]);
   const result = (/** @type {Step} */ name) => outcome(state, set, parts, name, framed[STEPS[name].result]);
-  return html`<div class="qkv-canvas">
+  return html`<div class="qkv-canvas qkv-canvas-${STEPS[state.step].kind}">
     <div class="qkv-given">${/** @type {GivenPart[]} */ (["x", "w_q", "w_k", "w_v"]).map(start)}</div>
     <div>${NAMES.slice(0, 3).map(result)}</div>
     <div>${NAMES.slice(3).map(result)}</div>
-    <svg class="qkv-made-of" aria-hidden="true">${svg`<path />`}</svg>
   </div>`;
-}
-
-/** Draw a line from each frame to the chosen entry, for which the browser has to say where they are.
- * @param {HTMLElement} root */
-function drawFlow(root) {
-  const flow = root.querySelector(".qkv-made-of");
-  const chosen = root.querySelector(".qkv-chosen");
-  if (!flow || !chosen) return;
-  const { left, top } = flow.getBoundingClientRect();
-  const to = chosen.getBoundingClientRect();
-  const lines = [...root.querySelectorAll(".qkv-framed")].map((cell) => {
-    const table = /** @type {HTMLTableElement} */ (cell.closest("table"));
-    const isRow = Number(table.style.getPropertyValue("--across")) > 1;
-    const [first, last] = [
-      cell,
-      isRow ? cell.parentElement?.lastElementChild : table.rows[table.rows.length - 1].cells[0],
-    ];
-    const from = first.getBoundingClientRect();
-    const end = (last ?? first).getBoundingClientRect();
-    return line(
-      from,
-      isRow ? { right: end.right, bottom: from.bottom } : { right: from.right, bottom: end.bottom },
-      to,
-    );
-  });
-  flow.firstElementChild?.setAttribute(
-    "d",
-    lines.map(([x1, y1, x2, y2]) => `M${x1 - left} ${y1 - top}L${x2 - left} ${y2 - top}`).join(""),
-  );
-}
-
-/** Return the shortest line from a frame to the edge of a cell.
- * @param {{ left: number, top: number }} frame
- * @param {{ right: number, bottom: number }} end
- * @param {DOMRect} to */
-function line({ left, top }, { right, bottom }, to) {
-  const near = (/** @type {number} */ value, /** @type {number} */ low, /** @type {number} */ high) =>
-    Math.min(high, Math.max(low, value));
-  const [x, y] = [near(to.left + to.width / 2, left, right), near(to.top + to.height / 2, top, bottom)];
-  return [x, y, near(x, to.left, to.right), near(y, to.top, to.bottom)];
 }
 
 /** Check whether a matrix takes part in the chosen step.
@@ -295,8 +248,10 @@ const formula = (/** @type {State} */ { step, scaled }) =>
 function matrix({ title, rows, cell, kind, lit, framed = {}, head = () => "" }) {
   const entryCell = (/** @type {number} */ entry, /** @type {number} */ i, /** @type {number} */ j) => {
     const { content, kinds = "", weight = 0 } = cell(entry, i, j);
-    const isFramed = (framed.row === i && j === 0) || (framed.column === j && i === 0);
-    return html`<td class="${kinds} ${isFramed ? "qkv-framed" : ""}" style="--qkv-p: ${weight}">${content}</td>`;
+    const isInside = framed.row === i || framed.column === j;
+    const isFirst = isInside && (framed.row === i ? j : i) === 0;
+    const frame = isFirst ? "qkv-used qkv-framed" : isInside ? "qkv-used" : "";
+    return html`<td class="${kinds} ${frame}" style="--qkv-p: ${weight}">${content}</td>`;
   };
   const [across, down] = framed.row === undefined ? [1, rows.length] : [rows[0].length, 1];
   return html`<table class="qkv-matrix3 qkv-${kind}-table ${lit ? "qkv-lit" : ""}" style="--across: ${across}; --down: ${down}">

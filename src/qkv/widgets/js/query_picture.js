@@ -7,7 +7,7 @@ import { dragged, html, num, t } from "./base.js";
 
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
-const [WIDEST, HIGHEST] = [9, 6]; // the sum of the query entries, and the key entry, that fill the picture
+const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key entry, that fill the picture
 
 /** @typedef {{ tokens: string[], row: number, numbers: number[], query: number[], keys: number[][], scores: number[],
  *   weights: number[] }} Meeting one word's query, and the keys of all words */
@@ -55,14 +55,14 @@ const short = (/** @type {number} */ value) => String(Number(value.toPrecision(3
  * @param {Meeting} meeting
  * @param {(row: number) => void} ask
  * @param {string} name */
-function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
+function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const widest = Math.max(WIDEST, sum(query.map(Math.abs)));
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
     <b class="qkv-query-name qkv-query-head">${t`query`}</b>
-    <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}>${short(entry)}</b>`)}</div>
-    <span class="qkv-note">${t`score`}</span><span class="qkv-note">${t`weight`}</span>
+    <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}></b>`)}</div>
+    <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`
       <label class="qkv-pick qkv-query-pick"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
@@ -73,7 +73,6 @@ function meetings({ tokens, row, query, keys, scores, weights }, ask, name) {
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
         return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
       })}</div>
-      <span class="qkv-query-met">${short(scores[i])}</span>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
   </div>`;

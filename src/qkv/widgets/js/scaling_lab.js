@@ -133,7 +133,8 @@ const widthAt = (x) =>
     Math.abs(Math.log(d_k) - 2 * Math.log(std)),
   );
 
-/** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. With the division it stays narrow,
+/** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle hangs below the axis,
+ * where it does not cover the curve. With the division it stays narrow,
  * and a dashed outline shows it without.
  * @param {State} state
  * @param {SetState<State>} set */
@@ -150,7 +151,6 @@ function scoresPanel(state, set) {
     scaled ? [curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }), legend(scores)] : "",
     rule({ y1: 100, kind: "qkv-axis" }),
     [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
-    handle(score(edge)),
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
@@ -159,20 +159,14 @@ function scoresPanel(state, set) {
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
     kind: "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
+      <div class="qkv-scaling-handle qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
+        <svg viewBox="-16 -16 32 32" aria-hidden="true" style="left: ${pct(score(edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+      </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ d_k: D_KS[target.valueAsNumber] })}>`,
   });
 }
-
-const HANDLE_AT = 55; // how far down the histogram
-
-/** Return the handle at the edge of the histogram.
- * @param {number} x */
-const handle = (x) => svg`<svg x=${pct(x)} y=${pct(HANDLE_AT)}>
-  <circle class="qkv-grip" r="15" />
-  <path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" />
-</svg>`;
 
 /** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too.
  * @param {Float64Array} scores */

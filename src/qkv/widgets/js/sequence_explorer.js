@@ -23,7 +23,7 @@ import { MOLECULES } from "./molecules.js";
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ kind: string, row: number, sentence: number, embedded: boolean, tenths: number, molecule: string,
  *   patch: number, repainted: number, typed: string | null }} State */
-/** @typedef {{ tokens: string[], between?: string }} Sentence */
+/** @typedef {{ tokens: string[] }} Sentence */
 /** @typedef {Omit<State, "row" | "repainted">} Chosen the object */
 /** @typedef {{ kind: string, rows: number[][], names: string[], row: number, same: number[] }} Seen the matrix, the names
  *   of its rows, the chosen one, and the others with its numbers */
@@ -42,7 +42,7 @@ import { MOLECULES } from "./molecules.js";
 /** @type {Sentence[]} */
 const SENTENCES = [
   { tokens: ["I", "saw", "a", "saw"] },
-  { tokens: ["中和", "有", "一個", "永和路"], between: "" },
+  { tokens: ["中和", "有", "一個", "永和路"] },
   { tokens: ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"] },
 ];
 const VOCABULARY = [...new Set(SENTENCES.flatMap(({ tokens }) => tokens))];
@@ -93,7 +93,6 @@ const sentenceOf = ({ sentence, typed }) => {
   return own.length ? { tokens: own.slice(0, MOST_TOKENS) } : SENTENCES[sentence];
 };
 const isCut = (/** @type {State} */ { kind, typed }) => kind === "text" && tokensOf(typed).length > MOST_TOKENS;
-const textOf = (/** @type {Sentence} */ { tokens, between = " " }) => tokens.join(between);
 
 /** Return the features of a token. An unknown word gets random ones, which are always the same.
  * @param {string} token */
@@ -137,7 +136,7 @@ const KINDS = {
     settings: (state, set) => html`<div class="qkv-own-text">
       <label><span class="qkv-unseen">${t`your own sentence`}</span>
         <input type="text" maxlength="60" placeholder=${t`type a sentence`} autocomplete="off" spellcheck="false"
-          .value=${live(state.typed ?? textOf(SENTENCES[state.sentence]))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
+          .value=${live(state.typed ?? "")} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
       ${toggle({ label: t`features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
     </div>`,
   },
@@ -307,7 +306,7 @@ function asMatrix(state, seen, set) {
         <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
           ${svg`<path d=${same.map((i) => `M0 ${i + 0.08}h1v0.84h-1z`).join("")} />`}
         </svg>
-        <div class="qkv-looked-at"></div>
+        <div class="qkv-looked-at"><b class="qkv-row-grip" aria-hidden="true">↕</b></div>
         <input class="qkv-over" type="range" aria-label=${t`row`} min="1" max=${n} .value=${live(String(row + 1))}
           aria-valuetext=${t`${row + 1} of ${n}: ${unit()} ${names[row]}`} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
       </div>

@@ -5,65 +5,51 @@ import { t } from "./words.js";
 
 /** @import { Table, Places } from "./engine/trained.js" */
 /** @import { TrainedTagger } from "./tagger.js" */
-/** @typedef {{ layer: number, part: "attention" | "feed_forward", start: number, norm: number, middle: number,
- *   end: number }} Branch a part that is beside the stream: where it leaves the stream, where its norm and the part itself
- *   stand, and where it joins the stream again, as percentages across the flow */
+/** @typedef {"residual" | "norm" | "feed_forward"} Part a part that can be switched off */
 
-/** @type {Branch[]} */
-export const BRANCHES = [
-  { layer: 0, part: "attention", start: 3, norm: 9, middle: 21, end: 27 },
-  { layer: 0, part: "feed_forward", start: 27, norm: 31, middle: 45, end: 51 },
-  { layer: 1, part: "attention", start: 51, norm: 58, middle: 66, end: 72 },
-  { layer: 1, part: "feed_forward", start: 72, norm: 77, middle: 89.5, end: 94 },
-];
+/** Where the boxes of a part stand, as percentages across the flow: those of one block, and the last norm.
+ * @type {Record<Part, { x: number, isOfNetwork?: boolean }[]>} */
+export const BOXES = {
+  residual: [{ x: 44 }],
+  norm: [{ x: 28 }, { x: 50.5, isOfNetwork: true }, { x: 71 }],
+  feed_forward: [{ x: 60.5 }],
+};
 
-/** Where the ends of the flow stand. */
-const ENDS = { embedding: 1, norm: 97, classes: 98.5, nouns: 99.5 };
+/** Where attention begins and ends. */
+export const ATTENTION = { start: 33.5, end: 45.5 };
 
-/** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and where it stands in the
- * flow: how far across, and whether it is beside the stream.
+/** Where the residual leaves the words' lines and joins them again. */
+export const LEGS = [22.5, 46, 65.5];
+
+/** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and how far across the flow it
+ * stands.
  * @param {number} l */
 function block(l) {
-  const [attention, network] = BRANCHES.filter(({ layer }) => layer === l);
   const n = l + 1;
-  return /** @type {[string, () => string, string, number, boolean][]} */ ([
-    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", attention.norm, true],
-    ["attention", () => t`attention, block ${n}`, "attention.weights", attention.middle, true],
-    ["sum 1", () => t`stream after attention, block ${n}`, "attention.sum", attention.end, false],
-    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", network.norm, true],
-    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", network.middle, true],
-    ["sum 2", () => t`stream after feed-forward, block ${n}`, "feed_forward.sum", network.end, false],
-  ]).map(([part, title, place, x, beside]) => ({
-    name: `${n} ${part}`,
-    title,
-    place: `${l}.${place}`,
-    x,
-    beside,
-  }));
+  return /** @type {[string, () => string, string, number][]} */ ([
+    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", 32.5],
+    ["attention", () => t`attention, block ${n}`, "attention.weights", 39.5],
+    ["sum 1", () => t`stream after attention, block ${n}`, "attention.sum", LEGS[1]],
+    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", 55],
+    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", 60.5],
+    ["sum 2", () => t`stream after feed-forward, block ${n}`, "feed_forward.sum", LEGS[2]],
+  ]).map(([part, title, place, x]) => ({ name: `${n} ${part}`, title, place: `${l}.${place}`, x }));
 }
 
-/** @typedef {{ name: string, title: () => string, place: string, x: number, beside?: boolean }} Stage */
+/** @typedef {{ name: string, title: () => string, place: string, x: number }} Stage */
 /** @type {Stage[]} */
 export const STAGES = [
-  { name: "embedding", title: () => t`embedding`, place: "0.state", x: ENDS.embedding },
+  { name: "embedding", title: () => t`embedding`, place: "0.state", x: LEGS[0] },
   ...block(0),
   ...block(1),
-  { name: "norm", title: () => t`last norm`, place: "normed", x: ENDS.norm },
-  { name: "classes", title: () => t`classes`, place: "class_logits", x: ENDS.classes },
-  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: ENDS.nouns },
+  { name: "norm", title: () => t`last norm`, place: "normed", x: 75 },
+  { name: "classes", title: () => t`classes`, place: "class_logits", x: 75 },
+  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: 75 },
 ];
 
-/** Return the pieces of the stream, from left to right: where each begins and ends, and the place of its numbers.
- * Where the stream does not pass a branch, it ends at the start of that branch.
- * @param {(branch: Branch) => boolean} passes
- * @returns {{ from: number, to: number, place: string }[]} */
-export function streamOf(passes) {
-  const sums = ["0.state", ...BRANCHES.map(({ layer, part }) => `${layer}.${part}.sum`)];
-  const from = [ENDS.embedding, ...BRANCHES.map(({ end }) => end)];
-  const to = [...BRANCHES.map((branch) => (passes(branch) ? branch.end : branch.start)), ENDS.norm];
-  const pieces = sums.map((place, i) => ({ from: from[i], to: to[i], place }));
-  return [...pieces, { from: ENDS.norm, to: 100, place: "normed" }];
-}
+/** Return the block of a stage: the last, if it is after the blocks, and the first, if it is before.
+ * @param {Stage} stage */
+export const blockOf = ({ name, place }) => (name === "embedding" || place.startsWith("0.") ? 0 : 1);
 
 /** Return the stage with a name.
  * @param {string} name */

@@ -4,7 +4,8 @@ import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { logarithmic } from "./scales.js";
 
 const WIDE = 64; // d_k of the head without scaling
-const AXIS = 4; // The axis of the scores ends at this multiple of the largest: scores × 8 still move their handles.
+const AXIS = 2; // The axis of the scores ends at this multiple of the largest: scores × 8 still move their handles.
+const LONG = 0.7; // a bar of at least this weight has room for its number
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
@@ -163,12 +164,12 @@ const scoreSlider = ({ token, score, shown, values, put }) => html`<input class=
 /** Return a score as short as it has room for: 1.9, −310, 8000. */
 const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 }).replace(",", "");
 
-/** Return a weight as a bar with a handle at its end, its number behind the handle, and a row of dots: a dot for each time
+/** Return a weight as a bar with a handle at its end, its number behind the handle or in a long bar, and a row of dots: a dot for each time
  * that its token was drawn.
  * @param {{ weight: number, dots: number[], slider: unknown, drag: Listener }} parts */
 const weightBar = ({ weight, dots, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
     @pointerdown=${drag} @pointermove=${drag}>
-  <i></i><b>${num(weight, { places: 2 })}</b>
+  <i></i><b class=${weight < LONG ? "" : "qkv-in-bar"}>${num(weight, { places: 2 })}</b>
   ${dots.map((turn, k) => html`<u style="--qkv-k: ${k / DOTS}; --qkv-turn: ${turn}"></u>`)}${slider}
 </div>`;
 

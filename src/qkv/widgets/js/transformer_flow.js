@@ -1,9 +1,9 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, num, remember, svg, t, tables, widget, wordAt } from "./base.js";
+import { dragged, html, num, partAt, remember, svg, t, tables, widget, wordAt } from "./base.js";
 import { className } from "./class_names.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
-import { BRANCHES, STAGES, stageNamed, stageRows, streamOf, tagWithParts } from "./stages.js";
+import { ATTENTION, BOXES, blockOf, LEGS, STAGES, stageNamed, stageRows, tagWithParts } from "./stages.js";
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
@@ -16,9 +16,8 @@ const SENTENCES = {
 
 /** @import { SetState } from "./base.js" */
 /** @import { Places, Table } from "./engine/trained.js" */
-/** @import { Branch, Stage } from "./stages.js" */
+/** @import { Part, Stage } from "./stages.js" */
 /** @import { Tagged } from "./tagger.js" */
-/** @typedef {"residual" | "norm" | "feed_forward"} Part a part that can be switched off */
 /** @typedef {ReturnType<typeof computed>} Seen */
 /** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
  *   feed_forward: boolean }} State */
@@ -31,19 +30,27 @@ export default widget("TransformerFlow", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      ${choices({
-        label: html`<span class="qkv-unseen">${t`sentence`}</span>`, // the words are in the flow
-        name: `${id}-flow-sentence`,
-        value: state.sentence,
-        options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
-        onChange: (sentence) => set({ sentence, word: -1 }),
-      })}
+      ${sentences(state, set, id)}
       <p class="qkv-lead qkv-flow-answer">${answerText(seen)}</p>
       ${flow(state, seen, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
 });
+
+/** Return the sentences as words in boxes. Their other words are in the flow.
+ * @param {State} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
+const sentences = ({ sentence }, set, id) => html`<fieldset class="qkv-control qkv-flow-sentences">
+  <legend class="qkv-unseen">${t`sentence`}</legend>
+  <div>${Object.entries(SENTENCES).map(
+    ([value, label]) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-flow-sentence" .checked=${live(value === sentence)} @change=${() => set({ sentence: value, word: -1 })}>
+      <span>${label}</span>
+    </label>`,
+  )}</div>
+</fieldset>`;
 
 const shown = (/** @type {number} */ number) => num(number, { places: 2 });
 const glossed = (/** @type {string} */ word) =>
@@ -82,50 +89,27 @@ const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, th
 function answerText({ said, intact, words, n, at }) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
-  const answer = noun ? t`${words[at]}: ${kind}. It stands for ${glossed(noun)}.` : t`${words[at]}: ${kind}.`;
-  const same = said.classes.filter((each, i) => each === intact.classes[i]).length;
-  const next = said === intact ? t`Tap a part to switch it off.` : t`${same} of ${n} words keep their class.`;
-  return `${answer} ${next}`;
+  const answer = noun ? t`“${words[at]}” stands for ${glossed(noun)}.` : t`“${words[at]}”: ${kind}.`;
+  const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
+  return said === intact
+    ? t`${answer} Press a box to switch it off.`
+    : t`${lost} of ${n} words lose their class. ${answer}`;
 }
 
-/* ---- the flow: a thin line for each word, from the word to its class. The chosen word has a lane, in which its stream
- * is as thick as its numbers are large, with attention and the feed-forward network on branches below it. A press on a
- * part there switches it off, in every place. */
+/* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. Each
+ * part is a box across all lines: a press switches it off, in every place. The residual passes above them. */
 
-/** The parts that can be switched off.
- * @type {Part[]} */
-const PARTS = ["residual", "norm", "feed_forward"];
+const PARTS = /** @type {Part[]} */ (Object.keys(BOXES));
 const nameOfPart = (/** @type {Part} */ part) =>
   ({ residual: t`residual`, norm: t`norm`, feed_forward: t`feed-forward` })[part];
 
-const [HEIGHT, LANE] = [308, 112]; // of the flow and of the lane, in sixteenths of a rem
-const [NAMES, STREAM, DEEP] = [15, 44, 74]; // how far down the lane its names, its stream and its branches are
+const [TOP, ROWS, FOOT] = [50, 234, 26]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
+const HEIGHT = TOP + ROWS + FOOT;
 
-/** Return the height of the row of a word that is not chosen.
+/** Return how far down a word's line is.
+ * @param {number} i
  * @param {number} n */
-const rowOf = (n) => (HEIGHT - LANE) / (n - 1);
-
-/** Return how far down a word's row begins.
- * @param {number} i
- * @param {number} n
- * @param {number} at */
-const topOf = (i, n, at) => i * rowOf(n) + (i > at ? LANE - rowOf(n) : 0);
-
-/** Return how far down a word's name is.
- * @param {number} i
- * @param {number} n
- * @param {number} at */
-const nameAt = (i, n, at) => topOf(i, n, at) + (i === at ? NAMES : rowOf(n) / 2);
-
-/** Return the word whose row is so far down.
- * @param {number} y
- * @param {number} n
- * @param {number} at */
-function wordDown(y, n, at) {
-  const below = y - topOf(at, n, at) - LANE;
-  if (below >= 0) return Math.min(n - 1, at + 1 + Math.floor(below / rowOf(n)));
-  return Math.min(at, Math.floor(y / rowOf(n)));
-}
+const lineOf = (i, n) => TOP + ((i + 0.5) * ROWS) / n;
 
 /** @param {State} state
  * @param {Seen} seen
@@ -133,25 +117,28 @@ function wordDown(y, n, at) {
  * @param {string} id */
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
-  const pick = dragged(({ y }) => set({ word: wordDown(HEIGHT * y, n, at) }));
-  const lane = topOf(at, n, at);
-  const others = words.map((_, i) => i).filter((i) => i !== at);
-  return html`<div class="qkv-flow qkv-drag" style="--lane: ${lane}" @pointerdown=${pick} @pointermove=${pick}>
-    <div class="qkv-flow-lane"></div>
+  const pick = dragged(({ y }) => set({ word: partAt(inRows(y), n) }));
+  return html`<div class="qkv-flow qkv-drag" @pointerdown=${pick} @pointermove=${pick}>
     <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
-      ${others.map((i) => svg`<path class="qkv-flow-line" d="M20 0H75" style="transform: translateY(${nameAt(i, n, at)}px)" />`)}
-      ${reads(said.places, n, at)} ${ofChosen(shapesOf(at, said.places, n, state))}
+      ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d="M20.5 ${lineOf(i, n)}H76" />`)}
+      ${state.residual ? svg`<path class="qkv-flow-past" d=${LEGS.map((x) => `M${x} 34V${TOP}`).join("")} />` : ""}
+      ${reads(seen)}
     </svg>
     <div role="radiogroup" aria-label=${t`word`}>${words.map(
-      (word, i) => html`<label class="qkv-flow-word" style="--y: ${nameAt(i, n, at)}">
+      (word, i) => html`<label class="qkv-flow-word" style="--y: ${lineOf(i, n)}">
         <input class="qkv-over qkv-keys" type="radio" name="${id}-flow-word" aria-label=${wordAt(words, i)} .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
       </label>`,
     )}</div>
-    ${said.classes.map((kind, i) => answer(kind, intact.classes[i], nameAt(i, n, at)))}
+    ${said.classes.map((kind, i) => answer(kind, intact.classes[i], lineOf(i, n)))}
     <div role="group" aria-label=${t`parts of a block`}>${PARTS.map((part) => switches(part, state, set, id))}</div>
-    <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lane + (stage.beside ? DEEP : STREAM)}"></i>
+    <span class="qkv-flow-foot" aria-hidden="true">${t`attention in block ${blockOf(stage) + 1} of 2`}</span>
+    <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
   </div>`;
 }
+
+/** Return a share of the flow's height as a share of the height of the words' rows.
+ * @param {number} y */
+const inRows = (y) => Math.max(0, (y * HEIGHT - TOP) / ROWS);
 
 /** Return the class of a word. Where a part that is off has changed it, the old class is struck beside it.
  * @param {string} kind
@@ -160,105 +147,36 @@ function flow(state, seen, set, id) {
 const answer = (kind, before, y) =>
   kind === before
     ? html`<span class="qkv-flow-answer-of" style="--y: ${y}">${className(kind)}</span>`
-    : html`<del class="qkv-flow-before" style="--y: ${y}">${className(before)}</del>
-        <span class="qkv-flow-answer-of qkv-flow-wrong" style="--y: ${y}">${className(kind)}</span>`;
+    : html`<span class="qkv-flow-answer-of" style="--y: ${y}"><b class="qkv-flow-wrong">${className(kind)}</b> <del>${className(before)}</del></span>`;
 
-/** Where a part stands in the lane, as percentages across it; the last norm and the residual are on the stream.
- * A norm of a feed-forward network goes with it.
- * @type {Record<Part, { x: number, isOnStream?: boolean, of?: Branch["part"] }[]>} */
-const SPOTS = {
-  residual: [{ x: 42, isOnStream: true }],
-  norm: [...BRANCHES.map(({ norm, part }) => ({ x: norm, of: part })), { x: stageNamed("norm").x, isOnStream: true }],
-  feed_forward: BRANCHES.filter(({ part }) => part === "feed_forward").map(({ middle }) => ({ x: middle })),
-};
-
-/** Return the spots of a part, each a label of the one switch that is in the first.
+/** Return the boxes of a part, each a label of the one switch that is in the first.
  * @param {Part} part
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 const switches = (part, state, set, id) =>
-  SPOTS[part].map(({ x, isOnStream = false, of }, i) => {
-    const isIdle = of === "feed_forward" && !state.feed_forward;
-    const name = isOnStream && part === "norm" ? "" : nameOfPart(part);
+  BOXES[part].map(({ x, isOfNetwork = false }, i) => {
+    const isIdle = isOfNetwork && !state.feed_forward;
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
-    return html`<label class="qkv-flow-part ${isOnStream ? "qkv-flow-on-stream" : ""}" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
-      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i></i><span>${name}</span></label>`;
+    return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
+      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<span>${nameOfPart(part)}</span></label>`;
   });
 
 /** A press or a swipe that begins on a part chooses no word. */
 const alone = (/** @type {Event} */ event) => event.stopPropagation();
 
-/** Return the paths of the chosen word: its branches and its stream.
- * @param {ReturnType<typeof shapesOf>} paths */
-const ofChosen = ({ streams, branches }) => svg`
-  <path class="qkv-flow-branch" d=${branches} />
-  <path class="qkv-flow-stream" d=${streams} />`;
+const MOST = 9; // pixels of the band of a weight of 1
 
-/** @param {number} at
- * @param {Places} places
- * @param {number} n
- * @param {Pick<State, Part>} state */
-function shapesOf(at, places, n, { residual, feed_forward }) {
-  const isOn = (/** @type {Branch} */ { part }) => feed_forward || part === "attention";
-  const pieces = streamOf((branch) => residual || !isOn(branch));
-  const [y, deep] = [STREAM, DEEP].map((down) => topOf(at, n, at) + down);
-  return {
-    streams: pieces.map((piece) => bar(piece, y, spread(places[piece.place], at, n))).join(""),
-    branches: BRANCHES.filter(isOn)
-      .map(({ start, end }) => branchPath(start, end, y, deep))
-      .join(""),
-  };
-}
-
-const THICKNESS = 4; // of a stream whose numbers have a standard deviation of 1, in sixteenths of a rem
-
-const bar = (
-  /** @type {{ from: number, to: number }} */ { from, to },
-  /** @type {number} */ y,
-  /** @type {number} */ spread,
-) => {
-  const height = THICKNESS * spread;
-  return `M${from} ${y - height / 2}H${to}v${height}H${from}z`;
-};
-
-const branchPath = (
-  /** @type {number} */ start,
-  /** @type {number} */ end,
-  /** @type {number} */ y,
-  /** @type {number} */ deep,
-) =>
-  `M${start} ${y}C${start + 2} ${y} ${start + 1} ${deep} ${start + 4} ${deep}H${end - 4}C${end - 1} ${deep} ${end - 2} ${y} ${end} ${y}`;
-
-/** Return the standard deviation of row i of a table of n rows.
- * @param {Table} table
- * @param {number} i
- * @param {number} n */
-function spread(table, i, n) {
-  const width = table.length / n;
-  return meanAndSpread(table.subarray(i * width, (i + 1) * width)).spread;
-}
-
-/** @param {Table} row */
-function meanAndSpread(row) {
-  const mean = row.reduce((total, x) => total + x, 0) / row.length;
-  return { mean, spread: Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length) };
-}
-
-const MOST = 8; // pixels of the line of a weight of 1
-
-/** Return what the chosen word reads in each block: a line from each word, as thick as the mean weight of the heads.
- * @param {Places} places
- * @param {number} n
- * @param {number} at */
-const reads = (places, n, at) =>
-  BRANCHES.filter(({ part }) => part === "attention").map(({ layer, middle }) =>
-    weightsOf(places[`${layer}.attention.weights`], n, at).map((weight, j) => {
-      const lane = topOf(at, n, at);
-      const [from, to] = [j === at ? lane + STREAM : nameAt(j, n, at), lane + DEEP];
-      return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${middle + 4} ${from}C${middle} ${from} ${middle} ${(from + to) / 2} ${middle} ${to}" />`;
-    }),
-  );
+/** Return what the chosen word reads in the block that is shown: a band from each word, as thick as the mean weight of
+ * the heads.
+ * @param {Seen} parts */
+const reads = ({ said, n, at, stage }) =>
+  weightsOf(said.places[`${blockOf(stage)}.attention.weights`], n, at).map((weight, j) => {
+    const [from, to] = [lineOf(j, n), lineOf(at, n)];
+    const { start, end } = ATTENTION;
+    const middle = (start + end) / 2;
+    return svg`<path class="qkv-flow-read" stroke-width=${MOST * weight} d="M${start} ${from}C${middle} ${from} ${middle} ${to} ${end} ${to}" />`;
+  });
 
 /** Return the weights of word i, averaged over the heads.
  * @param {Table} table
@@ -271,8 +189,8 @@ function weightsOf(table, n, i) {
 }
 
 const readText = (/** @type {Seen} */ { said, words, n, at }) =>
-  BRANCHES.filter(({ part }) => part === "attention")
-    .map(({ layer }) => {
+  [0, 1]
+    .map((layer) => {
       const weights = weightsOf(said.places[`${layer}.attention.weights`], n, at);
       return t`In block ${layer + 1}, ${words[at]} reads most from ${words[weights.indexOf(Math.max(...weights))]}.`;
     })
@@ -427,6 +345,12 @@ function reading(seen) {
   if (names) return likeliest(values, names);
   const { mean, spread } = meanAndSpread(Float64Array.from(values));
   return html`<span>${t`mean ${html`<b>${shown(mean)}</b>`}`}</span> <span>${t`standard deviation ${html`<b>${shown(spread)}</b>`}`}</span>`;
+}
+
+/** @param {Table} row */
+function meanAndSpread(row) {
+  const mean = row.reduce((total, x) => total + x, 0) / row.length;
+  return { mean, spread: Math.sqrt(row.reduce((total, x) => total + (x - mean) ** 2, 0) / row.length) };
 }
 
 const headsReading = (/** @type {Seen} */ { heads, n, words }, /** @type {number[]} */ values) =>

@@ -1,0 +1,42 @@
+// Large arrays of bytes, freed as soon as nothing needs them. A browser would free them when it next collects garbage,
+// which in a page that does little else comes tens of megabytes later.
+
+/** Free the memory of a buffer at once, whoever still refers to it. A browser that cannot do that frees it later.
+ * @param {ArrayBufferLike} [buffer] */
+export const free = (buffer) => /** @type {ArrayBuffer | undefined} */ (buffer)?.transfer?.(0);
+
+/** Return all bytes of a stream. `onBytes` is called with the number of bytes that have just come.
+ * @param {ReadableStream<Uint8Array>} stream
+ * @param {(count: number) => void} [onBytes] */
+export async function collected(stream, onBytes = (_count) => {}) {
+  const reader = stream.getReader();
+  const chunks = [];
+  let size = 0;
+  for (let { done, value } = await reader.read(); value && !done; { done, value } = await reader.read()) {
+    chunks.push(value);
+    size += value.byteLength;
+    onBytes(value.byteLength);
+  }
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    all.set(chunk, at);
+    at += chunk.byteLength;
+    free(chunk.buffer);
+  }
+  return all.buffer;
+}
+
+/** Return the bytes that gzip has compressed.
+ * @param {ReadableStream<BufferSource>} stream */
+export const unzipped = (stream) => collected(stream.pipeThrough(new DecompressionStream("gzip")));
+
+/** @param {ArrayBuffer} bytes
+ * @returns {ReadableStream<Uint8Array<ArrayBuffer>>} */
+export const streamOf = (bytes) =>
+  new ReadableStream({
+    start(controller) {
+      controller.enqueue(new Uint8Array(bytes));
+      controller.close();
+    },
+  });
