@@ -132,7 +132,7 @@ def heatmap(
     queries: Sequence[str] | None = None,
     keys: Sequence[str] | None = None,
     *,
-    decimals: int = 2,
+    decimals: int | None = 2,
 ) -> None:
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 

@@ -378,7 +378,7 @@ def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPa
 @pytest.mark.parametrize("width", [390, 800])
 def test_the_choice_of_a_sentence_is_beside_the_answer(open_page: OpenPage, width: int):
     widget = show(open_page(width=width))
-    choice, answer = (widget.locator(part).bounding_box() for part in (".qkv-choices", ".qkv-flow-answer"))
+    choice, answer = (widget.locator(part).bounding_box() for part in (".qkv-flow-sentences", ".qkv-flow-answer"))
     assert choice
     assert answer
     assert 0 <= answer["y"] - choice["y"] - choice["height"] < 20

@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, num, partAt, remember, svg, t, tables, widget, wordAt } from "./base.js";
+import { dragged, html, num, partAt, remember, svg, t, tables, widget, wordAt } from "./base.js";
 import { className } from "./class_names.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
@@ -30,19 +30,27 @@ export default widget("TransformerFlow", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      ${choices({
-        label: html`<span class="qkv-unseen">${t`sentence`}</span>`, // the words are in the flow
-        name: `${id}-flow-sentence`,
-        value: state.sentence,
-        options: Object.entries(SENTENCES).map(([value, label]) => ({ value, label })),
-        onChange: (sentence) => set({ sentence, word: -1 }),
-      })}
+      ${sentences(state, set, id)}
       <p class="qkv-lead qkv-flow-answer">${answerText(seen)}</p>
       ${flow(state, seen, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
 });
+
+/** Return the sentences as words in boxes. Their other words are in the flow.
+ * @param {State} parts
+ * @param {SetState<State>} set
+ * @param {string} id */
+const sentences = ({ sentence }, set, id) => html`<fieldset class="qkv-control qkv-flow-sentences">
+  <legend class="qkv-unseen">${t`sentence`}</legend>
+  <div>${Object.entries(SENTENCES).map(
+    ([value, label]) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-flow-sentence" .checked=${live(value === sentence)} @change=${() => set({ sentence: value, word: -1 })}>
+      <span>${label}</span>
+    </label>`,
+  )}</div>
+</fieldset>`;
 
 const shown = (/** @type {number} */ number) => num(number, { places: 2 });
 const glossed = (/** @type {string} */ word) =>
