@@ -22,6 +22,7 @@ from .conftest import frame, open_phone
 from .node import JS, ROOT, node
 
 OpenPage = Callable[..., Page]
+HALF_WRONG = float(re.findall(r"HALF_WRONG = ([\d.]+)", (JS / "sentence_lab.js").read_text(encoding="utf-8"))[0])
 HUNGRY = "the cat chased the mouse because it was hungry"
 TYPING = f'(await import("{(JS / "typing.js").as_uri()}"))'
 
@@ -485,9 +486,9 @@ def test_the_share_falls_while_a_handle_is_turned_and_no_portion_is_long(open_pa
     }""")
     widget = show(page, handles=["temperature"])
     right = widget.locator("dd")
-    expect(right).to_contain_text(re.compile(r"^(9[89]|100) of 100 new sentences"))
+    expect(right).to_contain_text(re.compile(r"^(9[89]|100) of 100 right"))
     widget.get_by_role("slider").press("End")
-    expect(right).to_contain_text(re.compile(r"^[1-5]\d of 100 new sentences"))
+    expect(right).to_contain_text(re.compile(r"^[1-5]\d of 100 right"))
     assert page.evaluate("window.portions") > 2, "the exam was taken in one piece"
 
 
@@ -564,6 +565,60 @@ def test_the_reader_chooses_the_layer_of_the_arcs(open_page: OpenPage):
     tagged = load_tagger().double().tag(HUNGRY)
     seen = [float(weight or 0) for weight in shown(widget)["weights"]]
     assert seen == pytest.approx(tagged.weights[0].mean(0)[6].tolist(), abs=0.0051)
+
+
+def words(sentence: str) -> list[str]:
+    return sentence.split()
+
+
+def test_the_mark_of_the_slider_stands_where_half_of_the_answers_are_wrong():
+    body = """async (temperature) => {
+      const { examSentence, EXAM_LENGTH } = await import(%s);
+      const all = Array.from({ length: EXAM_LENGTH }, (_, i) => i);
+      return all.filter((i) => taggers.score(tagger("tagger"), examSentence(i), { temperature })[2] > 0).length;
+    }"""
+    assert node(body % json.dumps((JS / "exam.js").as_uri()), HALF_WRONG) == pytest.approx(50, abs=3)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("positions", "after"), [(True, "the mouse was hungry"), (False, "")])
+def test_the_nouns_are_exchanged_and_without_positions_the_answer_is_the_same(
+    open_page: OpenPage, positions: bool, after: str
+):
+    page = open_page(reduced_motion="reduce")
+    widget = show(page, handles=["positions"], positions=positions)
+    said = widget.locator(".qkv-finding span").last
+    before = said.inner_text()
+    widget.get_by_role("button", name="exchange nouns").click()
+    expect(widget.locator(".qkv-token")).to_have_text(words("the mouse chased the cat because it was hungry"))
+    expect(said).to_contain_text(after or before)
+
+
+@pytest.mark.browser
+def test_an_exchange_keeps_the_articles_right_and_needs_two_nouns(open_page: OpenPage):
+    page = open_page(reduced_motion="reduce")
+    widget = show(page, sentence="an owl chased a cat because it was hungry", handles=["positions"])
+    exchange = widget.get_by_role("button", name="exchange nouns")
+    exchange.click()
+    expect(widget.locator(".qkv-token")).to_have_text(words("a cat chased an owl because it was hungry"))
+    page.evaluate("it.model.set('sentence', 'I saw a saw')")
+    expect(exchange).to_be_disabled()
+
+
+@pytest.mark.browser
+def test_a_head_is_a_map_of_its_weights_which_a_press_switches_off(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page, handles=["heads"])
+    head = widget.locator(".qkv-head").nth(1)
+    cells = head.locator("rect:not(.qkv-map-row)").evaluate_all(
+        "all => all.map((e) => ['x', 'y', 'fill-opacity'].map((name) => Number(e.getAttribute(name))))"
+    )
+    weights = load_tagger().double().tag(HUNGRY).weights[0, 1]
+    wanted = {(j, i): weights[i, j].item() for i in range(9) for j in range(9) if weights[i, j] > 0.03}
+    assert {(x, y): shade for x, y, shade in cells} == pytest.approx(wanted, abs=0.0011)
+    head.click()
+    expect(widget.get_by_role("switch", name="layer 1, head 2")).not_to_be_checked()
+    assert page.evaluate("it.model.get('heads')") == [[True, False], [True, True]]
 
 
 TURNED: dict[str, dict[str, Any]] = {

@@ -16,7 +16,7 @@ let seed = 0;
 
 /** Return sentence i of the exam, which is the same in every exam.
  * @param {number} i */
-function examSentence(i) {
+export function examSentence(i) {
   while (paper.length <= i)
     paper.push(
       ...theGrammar()

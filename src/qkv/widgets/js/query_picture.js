@@ -60,7 +60,7 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
-    <b class="qkv-query-name qkv-query-head">${t`query`}</b>
+    <span></span>
     <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}></b>`)}</div>
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(

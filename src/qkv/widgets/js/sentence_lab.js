@@ -1,12 +1,12 @@
 import { live } from "lit-html/directives/live.js";
 import {
+  button,
   dragged,
   html,
   logSlider,
   nothing,
   num,
   partAt,
-  readings,
   remember,
   svg,
   t,
@@ -26,6 +26,7 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
+const FAINT = 0.03; // a smaller weight is not drawn in a small map
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
 const OFFERED = 6; // so many words are offered to replace one; a press on it goes through all of them
 const ROOMY = 8; // the number of words up to which each has room for its class below it
@@ -71,7 +72,7 @@ export default widget("SentenceLab", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      ${state.handles.length ? handles(state, set, id) : nothing}
+      ${state.handles.length ? handles(seen, state, set, id) : nothing}
       ${finding(seen)}
       ${state.matrix && !seen.problem ? matrixOf(seen, set, id) : sentence(seen, state, set, id)}
       ${modes(state, set, id)}
@@ -213,7 +214,7 @@ function answer(seen) {
   if (it < 0) return t`Its class: ${[className(said.classes[from]), "qkv-read-as"]}.`;
   const found = /** @type {string} */ (said.refersTo.get(it));
   /** @type {[string, string]} */
-  const noun = [glossed(found), "qkv-read-as"];
+  const noun = [CHINESE.test(words[it]) ? glossed(found) : found, "qkv-read-as"]; // in English, a word of Chinese is wrong anyway
   if (!words.includes(found)) return t`The answer ${noun} is not in the sentence.`;
   const { isAlike, word } = looked(seen);
   if (from === it && !off && !isAlike && word !== found) return t`But the answer is ${noun}: an arc is no proof.`;
@@ -518,92 +519,152 @@ function field({ sentence, draft }, set) {
 
 /* ---- handles */
 
-/** @type {Record<string, (state: State, set: SetState<State>) => unknown>} */
+const COLDEST = 0.01;
+const HOTTEST = 1000;
+const HALF_WRONG = 24; // the temperature at which half of the answers are wrong
+
+/** @type {Record<string, (state: State, set: SetState<State>, seen: Problem | Seen) => unknown>} */
 const HANDLES = {
-  temperature: ({ temperature }, set) =>
-    logSlider({
+  temperature: ({ temperature }, set) => html`<div class="qkv-heated">
+    ${logSlider({
       label: t`temperature, ${html`<var>T</var>`}`,
       value: temperature,
-      min: 0.01,
-      max: 1000,
+      min: COLDEST,
+      max: HOTTEST,
       text: num(temperature, { places: Math.min(3, String(temperature).split(".")[1]?.length ?? 0) }),
       onInput: (value) => set({ temperature: value }),
-    }),
+    })}
+    <div class="qkv-ticks" aria-hidden="true">${heatMark(1, t`trained`)}${heatMark(HALF_WRONG, t`half wrong`)}</div>
+  </div>`,
   scale: ({ scaled }, set) =>
     toggle({
       label: t`divide by √${html`<var>d<sub>k</sub></var>`}`,
       checked: scaled,
       onChange: (value) => set({ scaled: value }),
     }),
-  positions: ({ positions }, set) =>
-    toggle({ label: t`positions`, checked: positions, onChange: (value) => set({ positions: value }) }),
+  positions: ({ positions }, set, seen) => html`
+    ${toggle({ label: t`positions`, checked: positions, onChange: (value) => set({ positions: value }) })}
+    ${button({ label: t`⇅ exchange nouns`, disabled: !exchanged(seen), onClick: (event) => exchange(event, seen, set) })}`,
 };
 
-/** @typedef {{ title: string, cell: (layer: number) => { label: string, checked: boolean, onChange: (value: boolean) => void } }} Column */
+/** Return a mark below the slider, at a temperature.
+ * @param {number} temperature
+ * @param {string} label */
+const heatMark = (temperature, label) =>
+  html`<span style="--qkv-at: ${rounded(Math.log(temperature / COLDEST) / Math.log(HOTTEST / COLDEST))}">${label}</span>`;
 
-/** The columns of the switchboard: in each, a control for every layer.
- * @type {Record<string, (state: State, set: SetState<State>) => Column[]>} */
-const COLUMNS = {
-  layers: ({ layers }, set) => [
-    {
-      title: t`whole`,
-      cell: (l) => ({
-        label: t`layer ${l + 1}`,
-        checked: layers[l],
-        onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
-      }),
-    },
-  ],
-  heads: ({ heads }, set) =>
-    HEADS.map((h) => ({
-      title: t`head ${h + 1}`,
-      cell: (l) => ({
-        label: t`layer ${l + 1}, head ${h + 1}`,
-        checked: heads[l][h],
-        onChange: (value) =>
-          set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? value : on))) }),
-      }),
-    })),
-};
+/** Return the sentence with its two nouns exchanged, and their places; none if it has not two.
+ * @param {Problem | Seen} seen */
+function exchanged(seen) {
+  const known = seen.problem ? null : theGrammar().read(seen.words);
+  const nouns = (known?.classes ?? []).flatMap((kind, i) => (kind === "noun" ? [i] : []));
+  if (!known || nouns.length !== 2) return null;
+  const [a, b] = nouns;
+  const words = known.words.map((word, i) => known.words[i === a ? b : i === b ? a : i] ?? word);
+  return { nouns, sentence: joined(theGrammar().agree(known.language, words)) };
+}
 
-/** Return switches for layers and heads in a line for each layer, and the choice of the layer that the arcs show.
+const MOVES = 400; // ms in which two nouns change their places
+
+/** Exchange the two nouns. They are seen to move.
+ * @param {MouseEvent & { currentTarget: HTMLElement }} event
+ * @param {Problem | Seen} seen
+ * @param {SetState<State>} set */
+function exchange({ currentTarget }, seen, set) {
+  const found = exchanged(seen);
+  if (!found) return;
+  const [a, b] = found.nouns;
+  const tokens = currentTarget.closest(".qkv-widget")?.querySelectorAll(".qkv-token") ?? [];
+  set({ sentence: found.sentence, draft: null });
+  if (!tokens.length || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  requestAnimationFrame(() => {
+    const [first, second] = [tokens[a], tokens[b]].map((token) => token.getBoundingClientRect());
+    const [x, y] = [second.left - first.left, second.top - first.top];
+    for (const [i, side] of [
+      [a, 1],
+      [b, -1],
+    ])
+      tokens[i].animate([{ translate: `${side * x}px ${side * y}px` }, { translate: "0 0" }], {
+        duration: MOVES,
+        easing: "ease-in-out",
+      });
+  });
+}
+
+/** Return for each layer its heads as small maps of their weights, which a press switches off, and the choice of the
+ * layer that the arcs show.
+ * @param {Problem | Seen} seen
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-function switchboard(state, set, id) {
-  const columns = state.handles.flatMap((name) => COLUMNS[name]?.(state, set) ?? []);
-  if (!columns.length) return nothing;
-  return html`<div class="qkv-board" style="--qkv-columns: ${columns.length + 2}">
-    ${["", ...columns.map(({ title }) => title), t`arcs`].map((title) => html`<span aria-hidden="true">${title}</span>`)}
-    ${LAYERS.map(
-      (l) => html`<span aria-hidden="true">${t`layer ${l + 1}`}</span>
-        ${columns.map(({ cell }) => {
-          const { label, ...parts } = cell(l);
-          return toggle({ ...parts, label: html`<span class="qkv-unseen">${label}</span>` });
-        })}
-        <label class="qkv-arcs-of"><input type="radio" name="${id}-layer" aria-label=${t`arcs of layer ${l + 1}`}
-          .checked=${live(state.layer === l + 1)} @change=${() => set({ layer: /** @type {1 | 2} */ (l + 1) })}></label>`,
-    )}
-  </div>`;
+function board(seen, state, set, id) {
+  const { handles, layers, layer } = state;
+  if (!handles.includes("heads") && !handles.includes("layers")) return nothing;
+  return html`<div class="qkv-board">${LAYERS.map(
+    (l) => html`<div>
+      <div><label class="qkv-chip qkv-pick"><input class="qkv-over" type="radio" name="${id}-layer"
+        .checked=${live(layer === l + 1)} @change=${() => set({ layer: /** @type {1 | 2} */ (l + 1) })}>${t`arcs of layer ${l + 1}`}</label>
+      ${
+        handles.includes("layers")
+          ? toggle({
+              label: html`<span class="qkv-unseen">${t`layer ${l + 1}`}</span>`,
+              checked: layers[l],
+              onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
+            })
+          : nothing
+      }</div>
+      ${handles.includes("heads") ? HEADS.map((h) => headMap(seen, l, h, state, set)) : nothing}
+    </div>`,
+  )}</div>`;
 }
 
-/** @param {State} state
+/** Return a head's weights as a small map: queries down, keys across. A press switches the head off or on.
+ * @param {Problem | Seen} seen
+ * @param {number} l
+ * @param {number} h
+ * @param {State} state
+ * @param {SetState<State>} set */
+function headMap(seen, l, h, { heads, layers }, set) {
+  const change = (/** @type {Event & { target: HTMLInputElement }} */ { target }) =>
+    set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? target.checked : on))) });
+  return html`<label class="qkv-head ${layers[l] && heads[l][h] ? "" : "qkv-head-off"}">
+    <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`layer ${l + 1}, head ${h + 1}`} .checked=${live(heads[l][h])} @change=${change}>
+    ${seen.problem ? nothing : mapOf(seen, l, h)}
+    <span aria-hidden="true">${t`head ${h + 1}`}</span>
+  </label>`;
+}
+
+/** @param {Seen} seen
+ * @param {number} l
+ * @param {number} h */
+function mapOf({ said, words, from }, l, h) {
+  const n = words.length;
+  const table = said.places[`${l}.attention.weights`].subarray(h * n * n);
+  const cells = Array.from({ length: n * n }, (_, i) => i).filter((i) => table[i] > FAINT);
+  return html`<svg viewBox="0 0 ${n} ${n}" preserveAspectRatio="none" aria-hidden="true">
+    ${cells.map((i) => svg`<rect x=${i % n} y=${Math.floor(i / n)} width="1" height="1" fill-opacity=${rounded(table[i])} />`)}
+    <rect class="qkv-map-row" x="0" y=${from} width=${n} height="1" />
+    <path d="M0 ${n}L${n} 0" />
+  </svg>`;
+}
+
+/** @param {Problem | Seen} seen
+ * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-function handles(state, set, id) {
+function handles(seen, state, set, id) {
   const { marks } = state;
-  // the style makes the number as wide as 100
-  const share = html`<span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span>`;
   return html`<div class="qkv-handles">
-    <div class="qkv-controls">${state.handles.map((name) => HANDLES[name]?.(state, set) ?? nothing)}</div>
-    ${switchboard(state, set, id)}
-    <div class="qkv-exam">
-      ${readings([[t`right noun in`, share, t`of ${EXAM_LENGTH} new sentences`]])}
-      <div class="qkv-exam-squares" aria-hidden="true">${Array.from(
-        { length: EXAM_LENGTH },
-        (_, i) => html`<i class=${marks ? (marks[i] ? "qkv-found" : "qkv-missed") : ""}></i>`,
-      )}</div>
-    </div>
+    ${state.handles.map((name) => HANDLES[name]?.(state, set, seen) ?? nothing)}
+    ${board(seen, state, set, id)}
+    <dl class="qkv-exam">
+      <dt class="qkv-unseen">${t`right noun in new sentences`}</dt>
+      <dd><span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span> ${t`of ${EXAM_LENGTH} right`}</dd>
+    </dl>
+    <div class="qkv-exam-squares" aria-hidden="true">${Array.from(
+      { length: EXAM_LENGTH },
+      (_, i) => html`<i class=${marks ? (marks[i] ? "qkv-found" : "qkv-missed") : ""}></i>`,
+    )}</div>
   </div>`;
 }
 

@@ -31,7 +31,7 @@ var st=globalThis,kt=e=>e,F=st.trustedTypes,xt=F?F.createPolicy("lit-html",{crea
       step=${mt} aria-valuetext=${Kt(s)} .value=${P(String(s))}
       @input=${({target:i})=>n(t,i.valueAsNumber)}>
   </div>`}var Kt=e=>String(Number(e.toPrecision(3))).replace("-","\u2212");function Ie({tokens:e,row:t,query:s,keys:n,weights:r},o,i){let d=Math.max(Se,He(s.map(Math.abs))),a=Math.max(Pe,...n.flat().map(Math.abs)),u=p=>`--qkv-wide: ${vt(Math.abs(p)/d)}`;return h`<div class="qkv-query-keys">
-    <b class="qkv-query-name qkv-query-head">${l`query`}</b>
+    <span></span>
     <div class="qkv-query-line">${s.map(p=>h`<b style=${u(p)}></b>`)}</div>
     <span class="qkv-note">${l`weight`}</span>
     ${e.map((p,c)=>h`
