@@ -77,3 +77,16 @@ def test_a_name_is_translated_in_the_outputs_of_other_cells_too() -> None:
     run = {"cells": cells, "metadata": {}}
     done = outputs.transplanted(run, run, lambda unit: {"one head": "一個頭"}[unit.text])
     assert done["cells"][1]["outputs"][0]["text"] == "一個頭\n"
+
+
+def test_a_label_that_a_function_of_another_cell_draws_is_translated_with_the_name_in_it() -> None:
+    cells = [
+        {"cell_type": "code", "id": name, "metadata": {}, "source": [source], "outputs": [], "execution_count": 1}
+        for name, source in (("a", 'def draw(ax, name): ax.set(xlabel=f"rate, {name}")'), ("b", 'x = ["one head"]'))
+    ]
+    svg = "<svg><text>rate, one head</text></svg>"
+    cells[1]["outputs"] = [{"output_type": "display_data", "data": {"text/html": svg}}]
+    run = {"cells": cells, "metadata": {}}
+    words = {"rate, {name}": "學習率，{name}", "one head": "一個頭"}
+    done = outputs.transplanted(run, run, lambda unit: words[unit.text])
+    assert done["cells"][1]["outputs"][0]["data"]["text/html"] == "<svg><text>學習率，一個頭</text></svg>"

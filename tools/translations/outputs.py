@@ -13,7 +13,7 @@ import unicodedata
 from typing import Any
 
 from tools.translations import code
-from tools.translations.sources import Notebook, Translate, Unit, is_hidden, new_names
+from tools.translations.sources import Notebook, Translate, Unit, cell_units, is_hidden, new_names
 
 PLACEHOLDER = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
 # What stands around a text of a figure in its HTML, and before its alt text in the plain form.
@@ -25,7 +25,7 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
     result = copy.deepcopy(woven)
     result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
     traits: dict[str, str] = {}
-    names = new_names(run, translate)
+    names, shared = new_names(run, translate), labels(run, translate)
     for cell, source in zip(result["cells"], run["cells"], strict=True):
         if cell["cell_type"] != "code":
             continue
@@ -33,8 +33,10 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
         cell["execution_count"] = source["execution_count"]
         if not is_hidden(source):
             translate_outputs(cell, source, translate, traits)
-            for name, new in names.items():
-                for output in cell["outputs"]:
+            for output in cell["outputs"]:
+                for text, new in shared.items():
+                    replace(output, "label", text, new)
+                for name, new in names.items():
                     rename(output, name, new)
     for states in result["metadata"]["widgets"].values():
         for model in states.get("state", {}).values():
@@ -42,6 +44,13 @@ def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebo
             if model["state"].get("_name", "").startswith("Predict"):
                 model["state"] = exactly(model["state"], traits)
     return result
+
+
+def labels(notebook: Notebook, translate: Translate) -> dict[str, str]:
+    """Return the labels of a notebook that have a translation: a function of one cell draws them in other cells too."""
+    shown = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    found = [unit for cell in shown for unit in cell_units(cell) if unit.kind == "label"]
+    return {unit.text: new for unit in found if (new := translate(unit)) != unit.text}
 
 
 def translate_outputs(
@@ -82,10 +91,11 @@ def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
 
 
 def rename(output: dict[str, Any], name: str, new: str) -> None:
-    """Replace a name in an output, where it is printed or the whole of a label."""
+    """Replace a name in an output: where it is printed, where it is a label, and, if it has several words, ends one."""
     if PLACEHOLDER.search(name):
         return
-    replace(output, "label", name, new)
+    before = "{before}" if " " in name else ""
+    replace(output, "label", before + name, before + new)
     if "text" in output:
         output["text"] = renamed("".join(output["text"]), name, new)
 

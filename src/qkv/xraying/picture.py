@@ -56,7 +56,7 @@ def html_of(found: Found) -> str:
     last = {operation.place: operation for operation in found.operations}  # of each line
     slots = {place: _slots(operation) for place, operation in last.items()}
     tokens = sorted({token for _, each in slots.values() for slot in each[:MOST_SLOTS] for token in slot})
-    name = f"qkv-xray-{next(NUMBERS)}-{zlib.crc32(found.message.encode()):x}"
+    name = f"qkv-xray-{next(NUMBERS)}-{zlib.crc32(f'{found.line} {found.source}'.encode()):x}"
     rows = "".join(_row(operation, *slots[place], found, name) for place, operation in last.items())
     message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(found.message))
     return (
