@@ -27,9 +27,19 @@ export async function collected(stream, onBytes = (_count) => {}) {
   return all.buffer;
 }
 
-/** Return the bytes that gzip has compressed.
- * @param {ReadableStream<BufferSource>} stream */
-export const unzipped = (stream) => collected(stream.pipeThrough(new DecompressionStream("gzip")));
+/** Return the bytes that gzip has compressed. Their number is the last that it writes, so each piece goes to its place.
+ * @param {ArrayBuffer} packed */
+export async function unzipped(packed) {
+  const all = new Uint8Array(new DataView(packed).getUint32(packed.byteLength - 4, true));
+  const reader = streamOf(packed).pipeThrough(new DecompressionStream("gzip")).getReader();
+  let at = 0;
+  for (let { done, value } = await reader.read(); value && !done; { done, value } = await reader.read()) {
+    all.set(value, at);
+    at += value.byteLength;
+    free(value.buffer);
+  }
+  return all.buffer;
+}
 
 /** @param {ArrayBuffer} bytes
  * @returns {ReadableStream<Uint8Array<ArrayBuffer>>} */

@@ -105,7 +105,7 @@ async function bytesOfCopy(folder, name) {
   });
   await loadScript(new URL(`copy/${name}.js`, folder));
   const packed = Uint8Array.from(atob(await text), (letter) => letter.charCodeAt(0));
-  return unzipped(streamOf(packed.buffer));
+  return unzipped(packed.buffer);
 }
 
 /** Throw an Error if these bytes are not those that the build wrote. Without `crypto.subtle`, which a browser gives to no
@@ -142,7 +142,7 @@ export function memoryOf(folder, made) {
   return {
     async read() {
       const found = COPY ? undefined : await globalThis.caches?.match(address);
-      return found?.body ? unzipped(found.body) : undefined;
+      return found?.body ? collected(found.body) : undefined;
     },
     /** Keep these bytes, and free their memory.
      * @param {ArrayBuffer} bytes */

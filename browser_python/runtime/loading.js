@@ -1,6 +1,6 @@
 // Loading what Python starts with. Each file is handed on when it has come: the worker compiles while others are loaded.
 
-import { streamOf, unzipped } from "./bytes.js";
+import { unzipped } from "./bytes.js";
 import { bytesOf, checkBytes, memoryOf } from "./files.js";
 
 /** @typedef {Record<string, { size: number, sha256: string }>} Built files by their names, as the build wrote them */
@@ -23,7 +23,7 @@ const LITTLE = 500e3; // bytes of a file, less when transferred: what comes whil
 export async function fileOf(folder, name, built, options) {
   const bytes = await bytesOf(folder, name, options);
   await checkBytes(name, bytes, (await built)[name]);
-  return name.endsWith(".bin") ? unzipped(streamOf(bytes)) : bytes;
+  return name.endsWith(".bin") ? unzipped(bytes) : bytes;
 }
 
 /** Load the files of the start, and hand each one on; as `memory`, Python's memory of an earlier visit or undefined. The

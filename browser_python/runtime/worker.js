@@ -10,7 +10,7 @@ import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { extract } from "./archives.js";
-import { free, streamOf } from "./bytes.js";
+import { free, streamOf, unzipped } from "./bytes.js";
 import { giveKernels } from "./kernels.js";
 import { limitRecursion } from "./recursion.js";
 
@@ -72,7 +72,9 @@ async function boot(files, port) {
   globalThis.fetch = servedFrom(files);
   const say = (/** @type {string} */ stage) => port.postMessage({ stage });
   say("compiling");
-  const [sizes, kept] = await Promise.all([files.get("sizes.json"), files.get("memory")]);
+  const [sizes, packed] = await Promise.all([files.get("sizes.json"), files.get("memory")]);
+  const kept = packed && (await unzipped(packed).catch(() => undefined)); // here: large messages are copied
+  free(packed);
   const { lock } = JSON.parse(new TextDecoder().decode(sizes));
   const options = {
     indexURL: HERE,
@@ -91,6 +93,7 @@ async function boot(files, port) {
     port.postMessage({ memory: buffer }, [buffer]);
   }
   await files.free();
+  free(kept);
   giveKernels(python);
   limitRecursion(python);
   return { python, notebook: python.pyimport("notebook") };
