@@ -54,6 +54,9 @@ def nested_shape(data: Any) -> list[int]:
     return shape
 
 
+PLAIN = frozenset([int, float, bool])  # types of numbers that are appended as they are
+
+
 def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> None:
     """Append the numbers of nested lists of this shape to `out`. A number may be a 0-d tensor.
 
@@ -77,6 +80,8 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
         raise TypeError(f"must be real number, not {type(data).__name__}")
     elif len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    elif depth == len(shape) - 1 and PLAIN.issuperset(map(type, data)):
+        out.extend(data)
     else:
         for x in data:
             flatten_nested(x, shape, depth + 1, out)

@@ -22,6 +22,24 @@ def list_of_tensors(function: str, tensors: Iterable[Tensor]) -> list[Tensor]:
     return list(tensors)
 
 
+def joined(parts: list[tuple[Any, int]], rows: int, out: Any) -> Any:
+    """Join the rows of several tensors, given by their numbers and the length of a row, and return `out` with them."""
+    size = sum([n for _, n in parts])
+    if size >= rows * len(parts):
+        for i in range(rows):
+            for v, n in parts:
+                out.extend(v[i * n : (i + 1) * n])
+        return out
+    for v, _ in parts:  # fewer columns than pieces of rows: move whole columns
+        out.extend(v)
+    start = 0
+    for v, n in parts:
+        for j in range(n):
+            out[start + j :: size] = v[j::n]
+        start += n
+    return out
+
+
 @accept_numpy_names
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an axis that all of them have. The dtype is that to which all promote.
@@ -58,11 +76,7 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     shape[d] = sum([t.shape[d] for t in real])
     outer_n = product(shape[:d])
     parts = [(numbers_as(t, dt), product(t.shape[d:])) for t in real]
-    vals: Any = [] if dt in (float16, bfloat16) else array(dt.code)
-    for i in range(outer_n):
-        for v, n in parts:
-            vals.extend(v[i * n : (i + 1) * n])
-    out = tensor_of(vals, shape, dt)
+    out = tensor_of(joined(parts, outer_n, [] if dt in (float16, bfloat16) else array(dt.code)), shape, dt)
 
     def back(g: Tensor) -> list[Tensor]:
         parts = split(g, [t.shape[d] for t in real], d)

@@ -24,6 +24,15 @@ def to_half(v: float) -> float:
         return math.copysign(inf, v)
 
 
+def to_halves(values: list[float]) -> Sequence[float]:
+    """Round each of these numbers to float16, all at once unless one is too large."""
+    form = f"{len(values)}e"
+    try:
+        return struct.unpack(form, struct.pack(form, *values))
+    except OverflowError:
+        return [to_half(v) for v in values]
+
+
 def to_bfloat16(v: float) -> float:
     """Round to the nearest bfloat16: the upper 16 bits of a float32, ties to even."""
     if v != v or v in (inf, -inf):
@@ -36,7 +45,7 @@ def to_bfloat16(v: float) -> float:
 def to_array(values: Iterable[float], dt: dtype) -> array[Any]:
     """Return an `array` of these numbers, converted to this dtype."""
     if dt is float16:
-        values = [to_half(v) for v in values]
+        values = to_halves(list(values))
     elif dt is bfloat16:
         values = [to_bfloat16(v) for v in values]
     try:
