@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import absent
+import notebook_only
 import torch
 from pristine import Pristine
 from torch.missing import asked_for
@@ -30,6 +31,7 @@ from qkv.questions.engine.question import Question
 from qkv.words import ENGLISH, language, sentences, speak, t, translated
 
 absent.install()
+notebook_only.install()
 PATIENCE = 5.0  # seconds of processor time; more than by default, because Python is slower in a browser
 FIRST_VERDICT_AFTER = 1.0  # seconds; after these the page shows a verdict, while the search for a misconception goes on
 MAX_PRINTED = 20_000  # characters
@@ -128,7 +130,8 @@ def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
         if value is not None:  # a notebook shows the value of a cell's last expression
             print(repr(value))
     except BaseException as error:
-        return traceback_of(error)
+        note = notebook_only.note_on(error, source)
+        return traceback_of(error) + (f"{note}\n" if note else "")
     return ""
 
 
@@ -149,7 +152,12 @@ def why_not_checked(name: str, problem: str) -> str:
     lines = [line.strip() for line in problem.strip().splitlines()]
     code = [line for before, line in pairwise(lines) if before.startswith("File ")]
     at = t("It came from the line `{line}`.", line=code[-1]) if code else ""
-    return sentences(t("Your cell raised an error before it could be checked: {error}.", error=lines[-1]), at)
+    return sentences(t("Your cell raised an error before it could be checked: {error}.", error=last_line(problem)), at)
+
+
+def last_line(problem: str) -> str:
+    """Return the last line of a traceback: the error, or a note on it, for the end of a sentence."""
+    return problem.strip().splitlines()[-1].rstrip(".。")
 
 
 def note_on_cell_above(problems: list[str]) -> str:
@@ -166,7 +174,7 @@ def note_on_failed_answer(problems: list[str]) -> str:
     problem = next(filter(None, problems), "")
     if not problem:
         return ""
-    return t("An answer above this one did not run: {error}.", error=problem.strip().splitlines()[-1])
+    return t("An answer above this one did not run: {error}.", error=last_line(problem))
 
 
 def check_answer(

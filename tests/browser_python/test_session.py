@@ -231,6 +231,24 @@ def test_an_error_without_a_line_of_a_cell_is_shown(shared: Interpreter):
     assert printed(shared, "open('/lib/notebook.py')").splitlines()[-1].startswith("FileNotFoundError")
 
 
+ONLY_IN_A_NOTEBOOK = {
+    "x = 1\n%matplotlib inline": "`%matplotlib inline` is a command for a notebook.",
+    "!pip install einops": "`!pip install einops` is a command for a notebook.",
+    "import asyncio\nawait asyncio.sleep(0)": "This page runs `await` only inside `async def`",
+    "name = input('Your name? ')": "EOFError: This page cannot ask for `input()`",
+}
+
+
+@pytest.mark.parametrize("cell", ONLY_IN_A_NOTEBOOK)
+def test_what_runs_only_in_a_notebook_is_said_in_words(shared: Interpreter, cell: str):
+    assert printed(shared, cell).splitlines()[-1].startswith(ONLY_IN_A_NOTEBOOK[cell])
+
+
+def test_another_error_of_the_syntax_has_no_such_words(shared: Interpreter):
+    assert printed(shared, "x = 5 %\n").splitlines()[-1] == "SyntaxError: invalid syntax"
+    assert printed(shared, "print('%d' % 5)") == "5\n"
+
+
 NOT_HERE = {
     "torch.compile": "import torch\n@torch.compile\ndef answer(q, k, v): ...",
     "torch.func": "from torch.func import vmap\ndef answer(q, k, v): ...",

@@ -22,6 +22,7 @@ BARS = COMMON | {
     "top": 1,
     "line": False,
     "given": [],
+    "given_name": "",
     "unit": "",
     "guess": [],
 }
@@ -78,6 +79,7 @@ def test_nothing_can_be_checked_before_there_is_a_guess(start):
         page = start(kind, state)
         assert page.get_by_role("button", name="check").is_disabled(), kind
         assert "Because" not in page.locator(".qkv-predict").inner_text(), kind
+        expect(page.locator(".qkv-sure")).not_to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_enter_checks_a_number_and_nothing_without_one(start):
 
 def test_how_sure_is_asked_once_there_is_a_guess(start):
     page = start("predict", CHOICE)
-    expect(page.get_by_role("radio", name="sure", exact=True)).to_be_disabled()
+    expect(page.get_by_role("radio", name="sure", exact=True)).to_have_count(0)
     page.get_by_role("radio", name="A.").check()
     expect(page.get_by_role("radio", name="sure", exact=True)).to_be_enabled()
 
@@ -435,8 +437,19 @@ def test_the_scale_has_what_the_question_gives_and_no_number_so_near_that_they_t
     assert area
     assert line
     assert line["y"] == pytest.approx(area["y"] + area["height"] * (1 - 0.24 / 0.5), abs=2)
-    page = start("predictBars", BARS | {"top": 3, "given": [1]})
+    page = start("predictBars", BARS | {"top": 3, "given": [1], "given_name": "plain mean"})
+    assert page.locator(".qkv-drawn-given").inner_text() == "plain mean"
     assert sorted(page.locator(".qkv-drawn-axis").inner_text().split()) == ["0", "1", "1.5", "3"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "answer", "count"),
+    [([1, 1000], 32, 3 * 8), ([0.01, 1000], 32, 5 * 2), ([0, 15], 4, 16), ([0, 1], 0.5, 0), ([0, 900], 4, 0)],
+)
+def test_short_lines_stand_between_the_numbers_of_a_line(start, ends, answer, count):
+    page = start("predictNumber", NUMBER | {"ends": ends, "answer": answer})
+    places = page.locator(".qkv-number-line > u").evaluate_all("(all) => all.map((e) => e.style.cssText)")
+    assert len(places) == len(set(places)) == count
 
 
 def test_an_exact_guess_is_called_right(start):

@@ -24,6 +24,7 @@ class PredictBars(Widget):
         top       the highest value that can be drawn
         line      True if the values are drawn as a curve, False if they are drawn as bars
         given     values that the question mentions, each drawn as a line
+        given_name  what these values are, written on the first of their lines; or nothing
         unit      the unit of the values, written after a number
         why       the explanation of the answer
         guess     the values that the reader committed to; empty before that
@@ -37,6 +38,7 @@ class PredictBars(Widget):
     top = real(1, 0).tag(author=True)
     line = flag(False).tag(author=True)
     given = listed([], real(0, 0)).tag(author=True)
+    given_name = text("").tag(author=True)
     unit = text("").tag(author=True)
     why = text("").tag(author=True)
     guess = listed([], real(0, 0))

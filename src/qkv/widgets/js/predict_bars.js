@@ -12,7 +12,7 @@ const NEAR_MIDDLE = 0.05; // of a column's width: a press this near to the middl
 /** @import { Asking } from "./predicting.js" */
 /** @typedef {{ x: number, y: number }} Point shares of the width and of the height, from the top left */
 /** @typedef {{ x: number, y: number, column: number, home: number, passed: Record<number, number> }} Stroke */
-/** @typedef {Asking & { labels: string[], answer: number[], near: number, top: number, line: boolean, given: number[],
+/** @typedef {Asking & { labels: string[], answer: number[], near: number, top: number, line: boolean, given: number[], given_name: string,
  *   unit: string, why: string, guess: number[], draft: number[] | null, stroke: Stroke | null }} State */
 
 export default prediction("PredictBars", {
@@ -162,9 +162,9 @@ const axis = (/** @type {State} */ { top, given }) => html`<div class="qkv-drawn
   ${given.map((value) => html`<b style="--qkv-p: ${value / top}">${num(value, { digits: 2 })}</b>`)}
 </div>`;
 
-const grid = (/** @type {State} */ { top, given }) => html`
+const grid = (/** @type {State} */ { top, given, given_name: name }) => html`
   ${[0.5, 1].map((share) => html`<i class="qkv-drawn-tick" style="--qkv-p: ${share}"></i>`)}
-  ${given.map((value) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"></i>`)}`;
+  ${given.map((value, i) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}">${name && i === 0 ? html`<b>${name}</b>` : nothing}</i>`)}`;
 
 /** Return a curve through the middles of the columns.
  * @param {number[]} heights

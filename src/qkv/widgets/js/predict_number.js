@@ -14,6 +14,7 @@ import { linear, logarithmic, roundNumbers, roundStep } from "./scales.js";
 const FAR = 20; // from this factor between its ends, the line is logarithmic
 const STEPS = 200; // of a linear line, at most: a drag is rounded to steps
 const TICKS = 4; // about so many steps between the numbers on a linear line
+const [MOST_RUNGS, MANY_POWERS] = [30, 4]; // short lines between the ticks; powers of ten on a line
 const SLACK = 4; // pixels: a press that moves less is a tap, which opens the number for typing
 const [SHORTEST, LONGEST] = [2, 8]; // digits for which the handle has room
 
@@ -57,6 +58,7 @@ function numberLine(state, mine, set) {
   const tickText = (/** @type {number} */ tick, /** @type {number} */ i) =>
     withUnit(tick, i === ticks.length - 1 ? unit : "", { digits: 1 });
   return html`<div class="qkv-number-line qkv-drag" @pointerdown=${drag} @pointermove=${drag} @click=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => typeAfterTap(event, state)}>
+    ${rungsOf(state).map((rung) => html`<u style=${at(rung)}></u>`)}
     ${ticks.map((tick, i) => html`<small aria-hidden="true" style=${at(tick)}>${tickText(tick, i)}</small>`)}
     ${isChecked(state) ? answerOn(state, place) : nothing}
     <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set, stepOf(state)) : html`<b>${num(state.guess[0])}</b>`}</div>
@@ -114,6 +116,25 @@ function ticksOf({ ends, guess, answer }) {
   if (!isWide(low, high)) return roundNumbers([low, high], TICKS);
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   return Array.from({ length: last - first + 1 }, (_, i) => Number((10 ** (first + i)).toPrecision(1)));
+}
+
+/** Return the numbers between the ticks that have a short line: on a logarithmic line 2, 3, … 9 of each power of ten, or
+ * 2 and 5 of many powers; on a linear line the whole numbers, if there are few.
+ * @param {State} state
+ * @returns {number[]} */
+function rungsOf(state) {
+  const { ends, guess } = state;
+  if (ends.length === 0) return [];
+  const [low, high] = [Math.min(...ends, ...guess), Math.max(...ends, ...guess)];
+  if (isWide(low, high)) {
+    const ticks = ticksOf(state);
+    const digits = ticks.length > MANY_POWERS ? [2, 5] : [2, 3, 4, 5, 6, 7, 8, 9];
+    const powers = [ticks[0] / 10, ...ticks];
+    return powers.flatMap((power) => digits.map((digit) => digit * power)).filter((each) => each > low && each < high);
+  }
+  const [first, last] = [Math.ceil(low), Math.floor(high)];
+  const isSnapping = stepOf(state) === 1 && last - first <= MOST_RUNGS;
+  return isSnapping ? Array.from({ length: last - first + 1 }, (_, i) => first + i) : [];
 }
 
 /** Check whether a line between two numbers is logarithmic.

@@ -62,7 +62,7 @@ const result = (verdict, isRight, explained) => html`<div class="qkv-explained">
 export const tick = (isRight) =>
   html`<span class="qkv-tick" data-mark=${isRight} aria-hidden="true">${isRight ? "✓" : "✗"}</span>`;
 
-/** Return the two buttons that ask how sure the reader is, once there is a guess.
+/** Return the two buttons that ask how sure the reader is. They are seen once there is a guess; their place is kept.
  * @param {Asking} state
  * @param {SetState<any>} set
  * @param {string} id */
@@ -72,7 +72,8 @@ const sureness = (state, set, id) => {
     <input class="qkv-over" type="radio" name="${id}-sure" .checked=${isSure === value} @change=${() => set({ isSure: value })}>
     <span>${label}</span>
   </label>`;
-  return html`<fieldset class="qkv-sure" ?disabled=${isChecked(state) || state.draft === null}>
+  const isIdle = !isChecked(state) && state.draft === null;
+  return html`<fieldset class="qkv-sure" data-idle=${isIdle} ?disabled=${isChecked(state) || isIdle}>
     <legend>${t`How sure?`}</legend> ${option(false, t`guessing`)} ${option(true, t`sure`)}
   </fieldset>`;
 };

@@ -12,10 +12,10 @@ var Y=globalThis,at=e=>e,I=Y.trustedTypes,ct=I?I.createPolicy("lit-html",{create
       ${f(r)?Wt(o(r),n(r,r.guess),i(r)):l}
     </div>`}),f=({guess:e})=>e.length>0,Wt=(e,t,s)=>$`<div class="qkv-explained">
   <p class="qkv-judged">${Ft(t)}<b>${e}</b></p>${s}
-</div>`,Ft=e=>$`<span class="qkv-tick" data-mark=${e} aria-hidden="true">${e?"\u2713":"\u2717"}</span>`,Yt=(e,t,s)=>{let i=f(e)?e.sure:e.isSure,n=(o,r)=>$`<label>
-    <input class="qkv-over" type="radio" name="${s}-sure" .checked=${i===o} @change=${()=>t({isSure:o})}>
-    <span>${r}</span>
-  </label>`;return $`<fieldset class="qkv-sure" ?disabled=${f(e)||e.draft===null}>
+</div>`,Ft=e=>$`<span class="qkv-tick" data-mark=${e} aria-hidden="true">${e?"\u2713":"\u2717"}</span>`,Yt=(e,t,s)=>{let i=f(e)?e.sure:e.isSure,n=(r,c)=>$`<label>
+    <input class="qkv-over" type="radio" name="${s}-sure" .checked=${i===r} @change=${()=>t({isSure:r})}>
+    <span>${c}</span>
+  </label>`,o=!f(e)&&e.draft===null;return $`<fieldset class="qkv-sure" data-idle=${o} ?disabled=${f(e)||o}>
     <legend>${d`How sure?`}</legend> ${n(!1,d`guessing`)} ${n(!0,d`sure`)}
   </fieldset>`},zt=(e,t,s)=>st({label:d`check`,disabled:e.draft===null,onClick:({currentTarget:i})=>{let{draft:n,isSure:o}=e;t({guess:n,sure:o}),Mt(i,"qkv-predicted",{isRight:s(e,n),isSure:o})}}),Xt=({guess:e,sure:t},s)=>st({label:d`try again`,onClick:({currentTarget:i})=>{s({draft:e,isSure:t,guess:e.slice(0,0),sure:!1}),Mt(i,"qkv-guesses-again")}}),Kt=({key:e,target:t,currentTarget:s})=>{if(e!=="Enter"||!t.matches("input[type=number]"))return;let i=s.querySelector(".qkv-commit > .qkv-button");i.disabled||(i.focus(),i.click())},Mt=(e,t,s)=>e?.dispatchEvent(new CustomEvent(t,{bubbles:!0,detail:s}));function rt(e){return e.split(/(`[^`]+`|\*[^*]+\*|[\p{L}]_\p{L}+|[\p{L}]_\d)/u).map((t,s)=>s%2===0?t:t[0]==="`"?$`<code>${t.slice(1,-1)}</code>`:t[0]==="*"?$`<em>${t.slice(1,-1)}</em>`:$`<var>${t[0]}<sub>${t.slice(2)}</sub></var>`)}var Qt=qt("PredictMask",{own:{paint:null},isRight:({answer:e},t)=>Nt(e,t)===0,verdict:({answer:e,guess:t})=>{let s=Nt(e,t);return s?d`${s} of ${e.flat().length} cells differ from the answer.`:d`That is right.`},form:(e,t,s)=>{let i=f(e)?l:kt(n=>te(e,s,n));return $`<table class="qkv-painted qkv-drag" @pointerdown=${i} @pointermove=${i}>
       <thead><tr><td><span class="qkv-painted-who">${d`query`} \u2193</span> <span class="qkv-painted-what">${d`key`} \u2192</span></td>${e.columns.map(n=>$`<th scope="col">${n}</th>`)}</tr></thead>

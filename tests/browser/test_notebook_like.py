@@ -1,0 +1,88 @@
+"""What cells do in a browser, whose stack is another one than that of Node.js, where most programs run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser_python.test_session import DEEP, IMPORTS
+
+from .conftest import ROOT
+from .test_exercises import PATIENCE, RIGHT, SAMPLE, SET, checked, python_page
+
+pytestmark = pytest.mark.browser
+LONG_SUM = "w = torch.ones(3, requires_grad=True)\nloss = 0\nfor _ in range(1200):\n    loss = loss + (w * 2).sum()\n"
+MOST = 350e6  # bytes of the tab
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    yield from python_page(browser, site, f"exercises/{SAMPLE}.html")
+
+
+def printed(page: Page, source: str, wanted: str) -> None:
+    """Run a text in a cell to try in, and wait until it has printed this."""
+    page.evaluate(SET, ["try 3.1", source])
+    cell = page.locator(".qkv-cell-try").first
+    cell.get_by_role("button", name="Run").click()
+    expect(cell.locator(".qkv-printed")).to_contain_text(wanted, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_endless_recursion_is_an_error_and_python_goes_on(page: Page, name: str):
+    printed(page, f"kept = 7\n{IMPORTS}\n{DEEP[name]}", "RecursionError")
+    printed(page, "print(kept * 6)", "42")
+
+
+def test_a_sum_over_many_steps_is_differentiated(page: Page):
+    printed(page, f"{IMPORTS}\n{LONG_SUM}loss.backward()\nprint(w.grad[0].item(), 'whole')", "2400.0 whole")
+
+
+def test_what_cells_change_does_not_enter_a_check(page: Page):
+    printed(page, "import math, torch\nmath.pi = 3\ntorch.Tensor.mT = None\nprint(math.pi, 'changed')", "3 changed")
+    assert checked(page, "3.1", RIGHT)["status"] == "passed"
+    printed(page, "print(math.pi, torch.Tensor.mT)", "3 None")
+    page.locator(".qkv-cell-try").first.get_by_role("button", name="Restart").click()
+
+
+def test_an_answer_that_the_page_cannot_run_is_not_judged_and_is_kept(page: Page):
+    answer = "def scaled_scores(q, k):\n    return q.svd()\n"
+    found = checked(page, "3.1", answer)
+    assert (found["status"], found["points"]) == ("not attempted", 0)
+    card = page.locator(".qkv-check[data-question='3.1'] .qkv-card")
+    expect(card).to_contain_text("not judged here")
+    expect(card).not_to_contain_text("of 3 points")
+    assert page.evaluate("JSON.parse(localStorage['qkv-answers']).answers['3.1'].source") == answer
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("%matplotlib inline", "is a command for a notebook"),
+        ("await other()", "runs `await` only inside"),
+        ("input('Your name? ')", "cannot ask for `input()`"),
+    ],
+)
+def test_what_runs_only_in_a_notebook_is_said_in_words(page: Page, cell: str, words: str):
+    printed(page, cell, words)
+
+
+@pytest.mark.slow
+def test_the_tab_stays_small_while_all_answers_of_a_page_are_checked(browser: Browser, site: str):
+    cells = json.loads((ROOT / "solutions" / f"{SAMPLE}.ipynb").read_text(encoding="utf-8"))["cells"]
+    places = [cell["id"].partition("-") for cell in cells]
+    questions = [rest.replace("-", ".") for kind, _, rest in places if kind == "question"]
+    answers = ["".join(cell["source"]) for cell in cells if cell["id"].startswith("answer-")]
+    page = browser.new_context().new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{site}/exercises/{SAMPLE}.html")
+    for question, source in zip(questions, answers, strict=True):
+        assert checked(page, question, source)["status"] == "passed"
+    below = psutil.Process().children(recursive=True)
+    tabs = [process for process in below if "--type=renderer" in process.cmdline()]
+    assert 100e6 < max(tab.memory_info().rss for tab in tabs) < MOST
+    page.context.close()
