@@ -52,6 +52,7 @@ def _on_its_own(monkeypatch):
 
     source = str(Path(qkv.__file__).parents[1])
     monkeypatch.setenv("PYTHONPATH", source + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # as in the site's build: the numbers are the same on every machine
 
 
 @pytest.mark.slow  # in the gate they run in the site's build

@@ -29,7 +29,7 @@ class HeadAtlas(Widget):
         effects   what was measured with heads switched off, as `qkv.look` writes it
         part, layer, head  the head that is shown large, from 0
         token     the query whose weights are shown, from 0; −1: the last
-        matrix    True if all weights of the head are shown as a matrix, in place of one query's arcs
+        matrix    True if the large map has names at both sides, in place of the list of tokens beside it
         contrast  True if the colours show each row divided by its largest weight; numbers stay as they are
         order     "layer", or the score by which the heads are ordered
         off       the heads that are switched off, each as [part, layer, head]
