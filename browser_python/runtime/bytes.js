@@ -3,7 +3,10 @@
 
 /** Free the memory of a buffer at once, whoever still refers to it. A browser that cannot do that frees it later.
  * @param {ArrayBufferLike} [buffer] */
-export const free = (buffer) => /** @type {ArrayBuffer | undefined} */ (buffer)?.transfer?.(0);
+export function free(buffer) {
+  const bytes = /** @type {ArrayBuffer | undefined} */ (buffer);
+  if (bytes?.byteLength) bytes.transfer?.(0); // what is freed already has no bytes, and cannot be freed again
+}
 
 /** Return all bytes of a stream. `onBytes` is called with the number of bytes that have just come.
  * @param {ReadableStream<Uint8Array>} stream
