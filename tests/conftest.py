@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)  # when the cases that are not asked for are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --half, keep half of the cases, and at least one, of each test that opens a page, runs its Python or grades."""
+    """With --half, keep half of the cases (at least one) of each test that opens a page, runs its Python or grades."""
     if not config.getoption("--half"):
         return
     cases: dict[str, list[pytest.Item]] = {}
