@@ -197,7 +197,7 @@ AREAS = """() => [...document.querySelectorAll('.qkv-query-areas')].map((row) =>
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("third", "lead"), [(2, "it asks. The keys of cat and it fit equally."), (3, "it asks. The key of it fits best.")]
+    ("third", "lead"), [(2, "it asks. cat and it fit equally."), (3, "it asks. The key of it fits best.")]
 )
 def test_the_opening_calls_equal_weights_equal(open_page: Callable[..., Page], third: int, lead: str):
     page = open_phone(open_page)

@@ -125,7 +125,7 @@ function opening(state, set, id, parts) {
   const [whom, other] = best.map((word) => html`<b>${word}</b>`);
   const found = [
     t`${who} asks. The key of ${whom} fits best.`,
-    t`${who} asks. The keys of ${whom} and ${other} fit equally.`,
+    t`${who} asks. ${whom} and ${other} fit equally.`,
     t`${who} asks. ${best.length} keys fit equally.`,
   ];
   return html`<p class="qkv-lead qkv-query-lead">${found[Math.min(best.length, found.length) - 1]}</p>
