@@ -445,7 +445,10 @@ const isSum = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words })
   scheme === "rope" || (scheme === "sinusoidal" && !words);
 
 /** Return a term of a sum, with its sign: + 0.12 or − 0.01. */
-const added = (/** @type {number} */ x) => fixed(x).replace(/^(?=\d)/, "+").replace(/^./, "$& ");
+const added = (/** @type {number} */ x) =>
+  fixed(x)
+    .replace(/^(?=\d)/, "+")
+    .replace(/^./, "$& ");
 
 const sumOf = (/** @type {Clock[]} */ clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
 const turnOf = (/** @type {Pick<Clock, "tokens">} */ { tokens }) => num(tokens, { digits: 2 });

@@ -155,7 +155,9 @@ const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${
 
 const APART = 0.1; // of the height: a number of the scale that is nearer to a given value is left out
 
-const axis = (/** @type {State} */ { top, given, given_name: name }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
+const axis = (
+  /** @type {State} */ { top, given, given_name: name },
+) => html`<div class="qkv-drawn-axis" aria-hidden="true">
   ${[0, 0.5, 1]
     .filter((share) => given.every((value) => Math.abs(value / top - share) > APART))
     .map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
