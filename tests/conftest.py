@@ -36,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)  # when the cases that are not asked for are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --half, keep half of the cases, and at least one, of each test that opens a page or grades."""
+    """With --half, keep half of the cases (at least one) of each test that opens a page, runs its Python or grades."""
     if not config.getoption("--half"):
         return
     cases: dict[str, list[pytest.Item]] = {}
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for test, all_of_it in cases.items():
-        if test.startswith("tests/grading/") or all_of_it[0].get_closest_marker("browser"):
+        if test.startswith(("tests/browser_python/", "tests/grading/")) or all_of_it[0].get_closest_marker("browser"):
             left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, len(all_of_it) // 2))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

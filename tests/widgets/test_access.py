@@ -379,7 +379,7 @@ NAMED_ALIKE = """() => [...document.querySelectorAll(".qkv-widget")].flatMap((wi
   const seen = new Set();
   const groups = [...widget.querySelectorAll("fieldset, [role=group], [role=radiogroup]")];
   return [...widget.querySelectorAll("input, button, select, textarea")]
-    .filter((control) => control.checkVisibility())
+    .filter((control) => control.checkVisibility({ visibilityProperty: true }))
     .map((control) => [
       widget.dataset.widget,
       control.ariaLabel ?? control.labels?.[0]?.innerText.trim() ?? control.innerText.trim(),

@@ -227,6 +227,30 @@ def steps_of_one_layer(seed: int) -> dict[str, float]:
     return {str(n): round(accuracy(trained, new).it, 4) for n, trained in taggers.items()}
 
 
+def trained_without(seed: int) -> dict[str, dict[str, float]]:
+    """Return what taggers get right that were trained, and are tested, without one part: classes, *it*, and a cosine.
+
+    The cosine is the mean over all pairs of words after the last layer, in 100 new sentences with *it*.
+    """
+    new = sentences("new", 1000, seed=1)
+    english = [s for s in new if s.it and s.language == "english"][:100]
+    found = {}
+    for part in ("nothing", "feed_forward", "residual"):
+        left_out: dict[str, Any] = {} if part == "nothing" else {part: False}
+        trained = train_tagger(STEPS[0], seed, **left_out)
+        tested = left_out if part == "residual" else {}  # without a network, there is none to switch off
+        right = accuracy(trained, new, **tested)
+        alike = [cosine(trained.tag(s.words, **tested).places["2.state"]) for s in english]
+        found[part] = {"classes": right.classes, "it": right.it, "cosine": sum(alike) / len(alike)}
+    return {part: {name: round(x, 4) for name, x in numbers.items()} for part, numbers in found.items()}
+
+
+def cosine(x: Tensor) -> float:
+    """Return the mean cosine over all pairs of rows of x (n, d)."""
+    directions = nn.functional.normalize(x, dim=-1)
+    return (directions @ directions.mT)[~torch.eye(len(x), dtype=torch.bool)].mean().item()
+
+
 def wide_layer(seed: int) -> float:
     """Return the share of a tagger of one layer with twice the width and four heads, after the tagger's 800 steps.
 
@@ -291,6 +315,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "query_or_keys": query_or_keys,
     "steps_of_one_layer": steps_of_one_layer,
     "wide_layer": wide_layer,
+    "trained_without": trained_without,
     "patched": patched,
     "one_matrix": one_matrix,
     "unscaled": unscaled,
