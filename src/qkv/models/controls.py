@@ -24,6 +24,7 @@ from qkv.interpretability import runner
 from qkv.models.grammar import Sentence
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
 from qkv.models.training import BATCH, N_SENTENCES, TAGGER_ON_THE_PAGE, descend, one_thread, sentences, train_tagger
+from qkv.transformer import Edit, Places, handles
 
 SEEDS = (1, 2, 3)
 TEMPERATURES = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -155,10 +156,36 @@ def temperatures(seed: int) -> dict[str, list[float]]:
     }
 
 
-def temperature_of_one_layer(seed: int) -> list[float]:
-    """Return the shares at T = 3: in both layers, in the first alone, in the last alone."""
+def temperature_by_layer(seed: int) -> dict[str, dict[str, float]]:
+    """Return `heated` for a tagger from another start."""
+    return heated(tagger(seed))
+
+
+@torch.no_grad()
+def heated(tagger: Tagger) -> dict[str, dict[str, float]]:
+    """Return the shares at T = 3 and at T = 10: in both layers, and in one alone ("layer 1", "layer 2").
+
+    In "q", "k" and "v", T is raised in layer 1 alone, and the queries, keys or values of layer 2 come from a run at 1.
+    """
     new = sentences("new", 1000, seed=1)
-    return [round(accuracy(tagger(seed), new, temperature=at).it, 4) for at in ((3, 3), (3, 1), (1, 3))]
+    ids, (_, nouns) = tagger.vocabulary.encode([s.words for s in new]), targets(new)
+    clean = Places()
+    tagger(ids, clean)
+
+    def share(of_layers: tuple[float, float], *from_clean: str) -> float:
+        kept: dict[str, Edit] = {place: partial(_instead, clean[place]) for place in from_clean}
+        found = tagger(ids, Places(handles(tagger.shape, of_layers) | kept))[1].argmax(dim=-1)
+        return round((found == nouns)[nouns >= 0].double().mean().item(), 4)
+
+    return {
+        str(t): {"both": share((t, t)), "layer 1": share((t, 1)), "layer 2": share((1, t))}
+        | {name: share((t, 1), f"1.attention.{name}") for name in "qkv"}
+        for t in (3, 10)
+    }
+
+
+def _instead(of_clean: Tensor, _: Tensor) -> Tensor:
+    return of_clean
 
 
 def query_or_keys(seed: int) -> dict[str, float]:
@@ -284,7 +311,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "heads": heads,
     "recurrent": recurrent,
     "temperatures": temperatures,
-    "temperature_of_one_layer": temperature_of_one_layer,
+    "temperature_by_layer": temperature_by_layer,
     "query_or_keys": query_or_keys,
     "steps_of_one_layer": steps_of_one_layer,
     "wide_layer": wide_layer,
