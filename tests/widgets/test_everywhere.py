@@ -170,6 +170,17 @@ def test_drawing_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("token", [7, 56, 63])
+def test_the_ring_stays_in_the_picture(open_page: OpenPage, token: int):
+    widget = show(open_page(width=390), token=token)
+    picture, ring = (widget.locator(part).bounding_box() for part in (".qkv-things svg", ".qkv-thing-grip"))
+    assert picture
+    assert ring
+    assert ring["x"] + ring["width"] <= picture["x"] + picture["width"] + 1
+    assert ring["y"] + ring["height"] <= picture["y"] + picture["height"] + 1
+
+
+@pytest.mark.browser
 def test_the_bar_of_a_frame_is_below_the_middle_of_the_frame_and_has_a_scale(open_page: OpenPage):
     widget = show(open_page(reduced_motion="reduce"), kind="sound", token=9)
     parts = [".qkv-asking-filled", ".qkv-asking-bar", ".qkv-thing-bar:nth-of-type(10)"]

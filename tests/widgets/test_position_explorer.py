@@ -130,7 +130,12 @@ def explorer(open_page: Callable[..., Page]) -> Callable[..., Locator]:
 
 
 def number(root: Locator, name: str) -> float:
-    return float(root.locator(f'[data-number="{name}"]').inner_text().replace("−", "-"))
+    return value(root.locator(f'[data-number="{name}"]').inner_text())
+
+
+def value(text: str) -> float:
+    """The number that a text says, such as −0.12, or + 0.12 for a term of a sum."""
+    return float(text.replace("−", "-").replace(" ", ""))
 
 
 def test_it_opens_on_a_sentence_that_moves_as_a_whole(explorer: Callable[..., Locator]):
@@ -182,7 +187,9 @@ def test_added_codes_make_the_score_of_words_depend_on_the_place(explorer: Calla
 @pytest.mark.parametrize(("d", "dials"), [(4, 2), (8, 4), (16, 4), (128, 4)])
 def test_the_clocks_add_up_to_the_score(explorer: Callable[..., Locator], d: int, dials: int):
     root = explorer(d=d)
-    shown = [float(text.replace("−", "-")) for text in root.locator(".qkv-pos-clock b").all_inner_texts()]
+    texts = root.locator(".qkv-pos-clock b").all_inner_texts()
+    assert [text[:2] in ("+ ", "− ") for text in texts] == [False] + (dials - 1) * [True]
+    shown = [value(text) for text in texts]
     assert len(shown) == dials
     others = number(root, "others") if d > 8 else 0
     assert abs(sum(shown) + others - number(root, "score")) < 0.05
@@ -216,7 +223,7 @@ def test_a_token_of_few_features_shows_its_clocks_alone(explorer: Callable[..., 
 
 def test_the_terms_of_two_words_with_codes_are_in_a_table(explorer: Callable[..., Locator]):
     root = explorer(width=390, words=True, query=30, key=90, d=128)
-    clocks = [float(text.replace("−", "-")) for text in root.locator(".qkv-pos-clock b").all_inner_texts()]
+    clocks = [value(text) for text in root.locator(".qkv-pos-clock b").all_inner_texts()]
     root.get_by_text("Numbers", exact=True).click()
     terms = dict(rows_of(root, "the terms of the dot product"))
     assert terms["code · code (clocks)"] == pytest.approx(sum(clocks) + number(root, "others"), abs=0.03)

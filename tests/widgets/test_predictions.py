@@ -438,8 +438,13 @@ def test_the_scale_has_what_the_question_gives_and_no_number_so_near_that_they_t
     assert line
     assert line["y"] == pytest.approx(area["y"] + area["height"] * (1 - 0.24 / 0.5), abs=2)
     page = start("predictBars", BARS | {"top": 3, "given": [1], "given_name": "plain mean"})
-    assert page.locator(".qkv-drawn-given").inner_text() == "plain mean"
-    assert sorted(page.locator(".qkv-drawn-axis").inner_text().split()) == ["0", "1", "1.5", "3"]
+    name = page.locator(".qkv-drawn-axis small")
+    assert name.inner_text() == "plain mean"
+    left, right = (part.bounding_box() for part in (name, page.locator(".qkv-drawn-area")))
+    assert left
+    assert right
+    assert left["x"] + left["width"] <= right["x"], "no handle hides it"
+    assert sorted(page.locator(".qkv-drawn-axis").inner_text().split()) == ["0", "1", "1.5", "3", "mean", "plain"]
 
 
 @pytest.mark.parametrize(

@@ -196,6 +196,17 @@ AREAS = """() => [...document.querySelectorAll('.qkv-query-areas')].map((row) =>
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(
+    ("third", "lead"), [(2, "it asks. cat and it fit equally."), (3, "it asks. The key of it fits best.")]
+)
+def test_the_opening_calls_equal_weights_equal(open_page: Callable[..., Page], third: int, lead: str):
+    page = open_phone(open_page)
+    x = QKVStepper().x
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False, "x": [*x[:2], [*x[2][:2], third, *x[2][3:]]]})])
+    expect(page.locator(".qkv-lead")).to_have_text(lead)
+
+
+@pytest.mark.browser
 def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Callable[..., Page]):
     page = open_phone(open_page)
     draw(page, [("QKVStepper", {"row": 2, "matrices": False})])

@@ -216,6 +216,9 @@ def test_the_end_of_a_weights_bar_is_its_weight(lab: Page):
 def test_the_thermometer_is_dragged(lab: Page):
     put_temperature(lab, 0)
     assert trait(lab, "temperature") == 0.05
+    lab.get_by_role("slider", name="temperature").press("ArrowRight")
+    expect(lab.get_by_role("slider", name="temperature")).to_have_attribute("aria-valuetext", re.compile(r"^0\.05\d$"))
+    assert len(lab.locator(".qkv-thermometer b").inner_text().split()[1]) <= 4, "the ring is no wider"
     put_temperature(lab, math.log(2 / 0.05) / math.log(200))
     assert trait(lab, "temperature") == 2
     expect(lab.get_by_role("slider", name="temperature")).to_have_attribute("aria-valuetext", "2")

@@ -24,7 +24,7 @@ class PredictBars(Widget):
         top       the highest value that can be drawn
         line      True if the values are drawn as a curve, False if they are drawn as bars
         given     values that the question mentions, each drawn as a line
-        given_name  what these values are, written on the first of their lines; or nothing
+        given_name  what these values are, written at the first of their lines; or nothing
         unit      the unit of the values, written after a number
         why       the explanation of the answer
         guess     the values that the reader committed to; empty before that

@@ -211,7 +211,8 @@ function drawPicture({ row, token }) {
       <rect class="qkv-seen-edge" x=${x + 1} y=${y + 1} width=${SIDE - 2} height=${SIDE - 2} style="opacity: ${Math.round(100 * share ** 3) / 100}" />`;
   };
   const [x, y] = corner(token);
-  return svg`${pixels()}${row.map(patch)}${asking(x, y, svg`<rect class="qkv-asking" width=${SIDE} height=${SIDE} rx="1" />${gripAt(SIDE, SIDE)}`)}`;
+  const grip = gripAt(Math.min(SIDE, LEFT + HEIGHT - GRIP - x), Math.min(SIDE, HEIGHT - GRIP - y)); // it stays in the picture
+  return svg`${pixels()}${row.map(patch)}${asking(x, y, svg`<rect class="qkv-asking" width=${SIDE} height=${SIDE} rx="1" />${grip}`)}`;
 }
 
 /** Return the mark of the token that asks. It glides to another token.
@@ -221,12 +222,14 @@ function drawPicture({ row, token }) {
 const asking = (x, y, drawing) =>
   svg`<g class="qkv-asking-mark" style="transform: translate(${x}px, ${y}px)">${drawing}</g>`;
 
+const GRIP = 6; // the mark's radius, with its edge
+
 /** Return the mark of what can be dragged in any direction: arrows in a disc.
  * @param {number} x
  * @param {number} y
  * @param {string} arrows */
 const gripAt = (x, y, arrows = FOUR_WAYS) =>
-  svg`<g class="qkv-thing-grip" transform="translate(${x} ${y})"><circle r="5.5" /><path d=${arrows} /></g>`;
+  svg`<g class="qkv-thing-grip" transform="translate(${x} ${y})"><circle r=${GRIP - 0.5} /><path d=${arrows} /></g>`;
 
 const SIDEWAYS = "M-2.4 -1.1L-3.5 0L-2.4 1.1M2.4 -1.1L3.5 0L2.4 1.1";
 const FOUR_WAYS = `${SIDEWAYS}M-1.1 -2.4L0 -3.5L1.1 -2.4M-1.1 2.4L0 3.5L1.1 2.4`;

@@ -23,7 +23,7 @@ const PATTERNS = {
 // word's diamond below it.
 const [ACROSS, UP, LEFT, RIGHT, TOP] = [10.6, 37, 22, 10, 24];
 const [WIDTH, HEIGHT] = [LEFT + RIGHT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
-const GRIP = 12; // of a handle, its radius
+const GRIP = 18; // of a handle, its radius
 const NEAR_HANDLE = 22; // a press this near to a handle takes it
 const xOf = (/** @type {number} */ token) => LEFT + ACROSS * token;
 const yOf = (/** @type {number} */ layer) => TOP + UP * (MOST_LAYERS - layer);

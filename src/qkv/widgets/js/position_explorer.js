@@ -422,10 +422,11 @@ function clocksPanel(state, set) {
   const clocks = clocksOf(state);
   const shown = faster(clocks.length);
   const others = clocks.filter((_, i) => !shown.includes(i));
+  const then = isSum(state) ? added : fixed;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <div class="qkv-pos-dials">${shown.map((clock) => dial(clocks[clock], dragged(turnHand(state, set, clock))))}${
+    <div class="qkv-pos-dials">${shown.map((clock, i) => dial(clocks[clock], i ? then : fixed, dragged(turnHand(state, set, clock))))}${
       others.length
-        ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${fixed(sumOf(others))}</b></div>`
+        ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${then(sumOf(others))}</b></div>`
         : nothing
     }</div>
   </figure>`;
@@ -442,6 +443,12 @@ const faster = (pairs) =>
 /** Check whether the score is the sum of the clocks' products, and of nothing else. */
 const isSum = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words }) =>
   scheme === "rope" || (scheme === "sinusoidal" && !words);
+
+/** Return a term of a sum, with its sign: + 0.12 or − 0.01. */
+const added = (/** @type {number} */ x) =>
+  fixed(x)
+    .replace(/^(?=\d)/, "+")
+    .replace(/^./, "$& ");
 
 const sumOf = (/** @type {Clock[]} */ clocks) => clocks.reduce((sum, { product }) => sum + product, 0);
 const turnOf = (/** @type {Pick<Clock, "tokens">} */ { tokens }) => num(tokens, { digits: 2 });
@@ -494,8 +501,9 @@ function clocksOf(state) {
 /** Return a clock. Transforms turn the hands without a new layout. The angle between them is shaded: it stays when both
  * tokens move.
  * @param {Clock} clock
+ * @param {(product: number) => string} written
  * @param {ReturnType<typeof dragged>} turn */
-function dial({ asking, answering, product }, turn) {
+function dial({ asking, answering, product }, written, turn) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const angleOf = (/** @type {number[]} */ [x, y]) => Math.atan2(x, y);
   const hand = (/** @type {number[]} */ features) =>
@@ -506,7 +514,7 @@ function dial({ asking, answering, product }, turn) {
     <div class="qkv-pos-dial qkv-drag" aria-hidden="true" style="--from: ${from}rad; --angle: ${Math.abs(between)}rad" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>
-    <b>${fixed(product)}</b>
+    <b>${written(product)}</b>
   </div>`;
 }
 

@@ -155,16 +155,18 @@ const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${
 
 const APART = 0.1; // of the height: a number of the scale that is nearer to a given value is left out
 
-const axis = (/** @type {State} */ { top, given }) => html`<div class="qkv-drawn-axis" aria-hidden="true">
+const axis = (
+  /** @type {State} */ { top, given, given_name: name },
+) => html`<div class="qkv-drawn-axis" aria-hidden="true">
   ${[0, 0.5, 1]
     .filter((share) => given.every((value) => Math.abs(value / top - share) > APART))
     .map((share) => html`<span style="--qkv-p: ${share}">${num(share * top, { digits: 2 })}</span>`)}
-  ${given.map((value) => html`<b style="--qkv-p: ${value / top}">${num(value, { digits: 2 })}</b>`)}
+  ${given.map((value, i) => html`<b style="--qkv-p: ${value / top}">${num(value, { digits: 2 })}${name && i === 0 ? html`<small>${name}</small>` : nothing}</b>`)}
 </div>`;
 
-const grid = (/** @type {State} */ { top, given, given_name: name }) => html`
+const grid = (/** @type {State} */ { top, given }) => html`
   ${[0.5, 1].map((share) => html`<i class="qkv-drawn-tick" style="--qkv-p: ${share}"></i>`)}
-  ${given.map((value, i) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}">${name && i === 0 ? html`<b>${name}</b>` : nothing}</i>`)}`;
+  ${given.map((value) => html`<i class="qkv-drawn-tick qkv-drawn-given" style="--qkv-p: ${value / top}"></i>`)}`;
 
 /** Return a curve through the middles of the columns.
  * @param {number[]} heights

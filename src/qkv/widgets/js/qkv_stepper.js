@@ -107,7 +107,10 @@ const meetingOf = ({ x, tokens, row }, { q, k, scores, weights }) => ({
  * @param {Worked} parts */
 function fits(state, parts) {
   const { asker, best, weight } = fitting(meetingOf(state, parts));
-  return t`${asker} asks, and the key of ${best} fits best: weight ${weight}.`;
+  if (best.length === 1) return t`${asker} asks, and the key of ${best[0]} fits best: weight ${weight}.`;
+  return best.length === 2
+    ? t`${asker} asks, and the keys of ${best[0]} and ${best[1]} fit equally: weight ${weight} each.`
+    : t`${asker} asks, and ${best.length} keys fit equally: weight ${weight} each.`;
 }
 
 /** Return the picture of one query among the keys. A press on a word lets that word ask.
@@ -118,8 +121,14 @@ function fits(state, parts) {
 function opening(state, set, id, parts) {
   const meeting = meetingOf(state, parts);
   const { asker, best } = fitting(meeting);
-  const [who, whom] = [html`<b class="qkv-query-name">${asker}</b>`, html`<b>${best}</b>`];
-  return html`<p class="qkv-lead qkv-query-lead">${t`${who} asks. The key of ${whom} fits best.`}</p>
+  const who = html`<b class="qkv-query-name">${asker}</b>`;
+  const [whom, other] = best.map((word) => html`<b>${word}</b>`);
+  const found = [
+    t`${who} asks. The key of ${whom} fits best.`,
+    t`${who} asks. ${whom} and ${other} fit equally.`,
+    t`${who} asks. ${best.length} keys fit equally.`,
+  ];
+  return html`<p class="qkv-lead qkv-query-lead">${found[Math.min(best.length, found.length) - 1]}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
       put: (j, value) => set(edit(state, { x: withEntry(state.x, state.row, j, value) })),

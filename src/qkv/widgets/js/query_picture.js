@@ -81,9 +81,12 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
 const sum = (/** @type {number[]} */ entries) => entries.reduce((total, entry) => total + entry, 0);
 const round = (/** @type {number} */ share) => Math.round(1e4 * share) / 1e4;
 
-/** Say which word's key fits best.
+/** Say which words' keys fit best: one word, or several whose weights are equal.
  * @param {Meeting} meeting */
 export function fitting({ tokens, row, weights }) {
-  const best = weights.indexOf(Math.max(...weights));
-  return { asker: tokens[row], best: tokens[best], weight: num(weights[best], { places: 2 }) };
+  const most = Math.max(...weights);
+  const best = tokens.filter((_, i) => most - weights[i] < ROUNDING);
+  return { asker: tokens[row], best, weight: num(most, { places: 2 }) };
 }
+
+const ROUNDING = 1e-9; // weights this near to each other are equal

@@ -252,14 +252,15 @@ function sampling(state, set) {
  * @param {SetState<State>} set */
 function thermometer(state, set) {
   const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
-  const text = String(Number(state.temperature.toPrecision(2))); // the ring is no wider
+  const text = String(Number(state.temperature.toPrecision(2)));
+  const short = String(Number(Number(text).toFixed(2))); // the ring is no wider
   const grab = dragged(({ y }) =>
     set({ temperature: nearestOf(TEMPERATURES, 1 - y, (each, at) => Math.abs(warmth(each) - at)) }),
   );
   return html`<div class="qkv-thermometer">
     <span aria-hidden="true">${t`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
-      <i></i><b aria-hidden="true"><var>T</var>${text}</b>
+      <i></i><b aria-hidden="true"><var>T</var>${short}</b>
       <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation="vertical" min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>

@@ -484,7 +484,7 @@ function steps({ frame }) {
   const x = across(frame.step);
   const ends = [
     x > 30 ? words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: "0" }) : nothing,
-    x < 45 ? words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: t`${STEPS} steps` }) : nothing,
+    x < 45 ? words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: String(STEPS) }) : nothing,
   ];
   const anchor = x < 15 ? "start" : x > 85 ? "end" : "middle";
   return svg`${rule({ x1: x, x2: x, kind: "qkv-here" })} ${ends}
