@@ -176,6 +176,11 @@ def test_letters_are_at_least_12_px_high_on_a_phone():
     assert min(font_sizes(svgs_of(shown)["qkv-desk"])) < 8, "the picture for a desk cannot be read there"
 
 
+def test_a_figure_as_narrow_as_a_phone_is_drawn_once():
+    assert list(svgs_of(figures.show(panels_figure(1, 1, 3.6), alt="x"))) == ["qkv-any"]
+    assert list(svgs_of(figures.show(panels_figure(1, 1, 3.8), alt="x"))) == ["qkv-desk", "qkv-phone"]
+
+
 def test_words_above_a_narrow_heatmap_are_turned_and_its_numbers_shortened():
     words = ["the", "cat", "chased", "the", "mouse", "because", "it", "was", "hungry"]
     fig, ax = plt.subplots(figsize=(7, 2))

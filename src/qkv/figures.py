@@ -263,11 +263,14 @@ def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
     if not alt:
         raise ValueError("alt is empty: say what the figure shows to somebody who cannot see it")
     plt.close(fig)
-    desk = _simplified(_svg_of(fig), alt, "qkv-desk")
-    lay_out_for_a_phone(fig)
-    phone = _simplified(_svg_of(fig), alt, "qkv-phone")
+    if fig.get_figwidth() <= PHONE:  # one drawing suits both
+        drawn = _simplified(_svg_of(fig), alt, "qkv-any")
+    else:
+        drawn = _simplified(_svg_of(fig), alt, "qkv-desk")
+        lay_out_for_a_phone(fig)
+        drawn += _simplified(_svg_of(fig), alt, "qkv-phone")
     below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
-    return InlineFigure(f'<figure class="qkv-figure">{STYLE}{desk}{phone}{below}</figure>', alt)
+    return InlineFigure(f'<figure class="qkv-figure">{STYLE}{drawn}{below}</figure>', alt)
 
 
 def lay_out_for_a_phone(fig: Figure) -> None:

@@ -158,7 +158,8 @@ def test_offline_a_cell_of_a_chapter_says_so_and_works_later(context: BrowserCon
     expect(cell.locator(".qkv-lost")).to_have_text("You are offline. Try again later.")
     context.set_offline(False)
     cell.get_by_role("button", name=name).click()
-    expect(cell.locator(".qkv-printed" if name == "Run" else ".qkv-editor")).to_be_visible(timeout=PATIENCE)
+    expected = cell.locator(".qkv-printed") if name == "Run" else cell.get_by_role("textbox")
+    expect(expected).to_be_visible(timeout=PATIENCE)
     expect(page.locator(".qkv-lost")).to_have_count(0)
 
 
