@@ -22,6 +22,7 @@ const SMALL = 32; // pixels of a small map, at most
 const LABELS = 16; // tokens that a side of a matrix names, at most
 const LISTED = 16; // tokens in the list, at most: of more, those that are looked at most
 const SIDE = 6; // small maps side by side on a phone, at most
+const BESIDE = 8; // so many small maps stand in two columns beside the tokens on a phone; more stand in three
 const FEW = 12; // so many heads are all shown on a phone; of more, those of one layer
 const MANY = [144, 16]; // of more heads, or more in a layer, only one layer is shown on a desk too
 const SEEN = 0.005; // a smaller weight is drawn as 0
@@ -192,7 +193,7 @@ export function allHeads(seen, look, set, id) {
   };
   return html`<fieldset class="qkv-control qkv-atlas-all">
     <legend class="qkv-unseen">${t`head`}</legend>
-    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}; --columns: ${columnsOf(layers * heads > SIDE ? heads : layers * heads)}">${repeat(
+    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}; --columns: ${columnsOf(layers * heads > SIDE ? heads : layers * heads)}; --beside: ${(layers * heads > FEW ? heads : layers * heads) > BESIDE ? 3 : 2}">${repeat(
       ordered(scores, look.order, layers * heads),
       (i) => i,
       one,
@@ -290,13 +291,13 @@ const over = ({ queries, token }, set) =>
   html`<input class="qkv-over" type="range" aria-label=${t`token that looks`} min="1" max=${queries.length} aria-valuetext=${`${token + 1}: ${spaced(queries[token])}`} .value=${live(String(token + 1))}
     @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>`;
 
-/** Return the switch between the list and a map with names.
+/** Return the switch between the list and a large map with names.
  * @param {Look} look
  * @param {Set} set */
 export const matrixOf = ({ matrix }, set) =>
-  toggle({ label: t`names on both sides of the large map`, checked: matrix, onChange: (matrix) => set({ matrix }) });
+  toggle({ label: t`a large map with names on both sides`, checked: matrix, onChange: (matrix) => set({ matrix }) });
 
-/** Return all tokens, a line each, and the map. A press on a line, or a drag along the lines, chooses the token.
+/** Return all tokens, a line each, and the map, for which a phone has no room. A press on a line, or a drag along the lines, chooses the token.
  * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
@@ -448,7 +449,7 @@ export function finding({ layer, head, queries, keys, token, row }, count = NAME
 /** Return the same as one line above the picture, with the largest weight alone.
  * @param {Seen} seen */
 export const lead = (seen) =>
-  html`<p class="qkv-atlas-finding">${finding(seen, 1, (text, kind) => html`<b class="qkv-atlas-${kind}">${text}</b>`)}</p>`;
+  html`<p class="qkv-lead qkv-atlas-finding">${finding(seen, 1, (text, kind) => html`<b class="qkv-atlas-${kind}">${text}</b>`)}</p>`;
 
 /* ---- numbers */
 

@@ -245,7 +245,7 @@ function offer({ phase, loaded, total, problem }, set) {
       <progress aria-label=${t`model loaded`} max=${total || 1} value=${loaded}></progress>`;
   }
   return html`<div class="qkv-real-offer">${button({ label: t`Load the model (${SIZE})`, onClick: () => load(set) })}
-    <p class="qkv-note">${problem || t`Then type any sentence, and switch heads off. What you type stays in this page.`}</p></div>`;
+    <p class="qkv-note">${problem || t`Then type any sentence. It stays in this page.`}</p></div>`;
 }
 
 /** @param {ReturnType<typeof seenIn>} seen
