@@ -354,7 +354,7 @@ def test_the_arrow_of_the_handle_stands_between_its_word_and_the_cells(page: Pag
     put(page, step=step)
     word, arrow, end, cell = page.locator(".qkv-kv-row:has(:checked)").evaluate("""row => {
       const boxOf = (part) => row.querySelector(part).getBoundingClientRect();
-      const [word, arrow, cell] = ["label span", "label .qkv-ring", "i"].map(boxOf);
+      const [word, arrow, cell] = ["label span", "label .qkv-knob", "i"].map(boxOf);
       return [word.right, arrow.left, arrow.right, cell.left];
     }""")
     assert word < arrow < end <= cell

@@ -413,7 +413,7 @@ def test_a_shorter_or_longer_sentence_moves_nothing_below_and_fits_its_field(ope
 OVERLAPS = """(widget) => {
   const words = (e) => [...e.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
   const parts = [...widget.querySelectorAll('.qkv-reading *, .qkv-modes *, .qkv-weights th > span, .qkv-weights td')]
-    .filter((e) => words(e) && !e.matches('.qkv-unseen, .qkv-corner'));
+    .filter((e) => words(e) && !e.matches('.qkv-unseen, .qkv-badge'));
   const boxes = parts.flatMap((e) => {
     const range = document.createRange();
     range.selectNodeContents(e);

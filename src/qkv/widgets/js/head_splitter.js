@@ -207,7 +207,7 @@ function picture(state, set, id) {
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
     ${way(state, "right")} ${way(state, state.wrong)}
-    <label class="qkv-ring qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
+    <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
         .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
     </label>

@@ -316,7 +316,7 @@ function wordOf(i, seen, set, id) {
       exchanges[i].length
         ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label=${t`change ${wordAt(words, i)}`}
             .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}
-            @click=${() => i === changing && set({ sentence: nextOf(seen).makes, draft: null })}>${token}${i === changing ? html`<i class="qkv-corner" aria-hidden="true">↻</i>` : nothing}</label>`
+            @click=${() => i === changing && set({ sentence: nextOf(seen).makes, draft: null })}>${token}${i === changing ? html`<i class="qkv-badge" aria-hidden="true">↻</i>` : nothing}</label>`
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
     ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}

@@ -307,7 +307,7 @@ function asMatrix(state, seen, set) {
         <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
           ${svg`<path d=${same.map((i) => `M0 ${i + 0.08}h1v0.84h-1z`).join("")} />`}
         </svg>
-        <div class="qkv-looked-at"><b class="qkv-ring qkv-row-grip" aria-hidden="true">↕</b></div>
+        <div class="qkv-looked-at"><b class="qkv-knob qkv-row-grip" aria-hidden="true">↕</b></div>
         <input class="qkv-over" type="range" aria-label=${t`row`} min="1" max=${n} .value=${live(String(row + 1))}
           aria-valuetext=${t`${row + 1} of ${n}: ${unit()} ${names[row]}`} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
       </div>

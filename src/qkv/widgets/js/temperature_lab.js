@@ -284,7 +284,7 @@ function thermometer(state, set) {
   return html`<div class="qkv-thermometer">
     <span aria-hidden="true">${t`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
-      <i></i><b class="qkv-ring" aria-hidden="true"><var>T</var>${short}</b>
+      <i></i><b class="qkv-knob" aria-hidden="true"><var>T</var>${short}</b>
       <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation="vertical" min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>

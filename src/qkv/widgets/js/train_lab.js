@@ -469,7 +469,7 @@ function picture({ title, tokens, from, line, later, right, asked, turn = null }
         const style = `flex-grow: ${widths[j]}; --qkv-p: ${rounded(weights[j] ?? 0)}`;
         return turn && j === last
           ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title=${t`teach it the opposite: this adjective means the other noun`}
-              @click=${turn.onClick}>${token}<i class="qkv-corner" aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</i></button>`
+              @click=${turn.onClick}>${token}<i class="qkv-badge" aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</i></button>`
           : html`<span class=${kind} style=${style}>${token}</span>`;
       })}
     </div>

@@ -34,7 +34,7 @@ var it=globalThis,bt=e=>e,Y=it.trustedTypes,kt=Y?Y.createPolicy("lit-html",{crea
     @pointerdown=${r} @pointermove=${r} @pointerup=${o}>
     <div class="qkv-kv-heads" aria-hidden="true">${se.map(l=>h`<b data-part=${l}>${l}</b>`)}<span>${c`scores`}</span></div>
     ${i.map((l,a)=>Be(e,n,{word:l,i:a,name:`${s}-word`},t))}
-  </div>`}var se=["q","k","v"];function Be(e,t,{word:s,i:n,name:r},o){let{names:i,chosen:l,choose:a}=t,u=e.step===1&&n<A,$=i[n]?h`<input class="qkv-over qkv-keys" type="radio" name=${r} aria-label=${i[n]} .checked=${H(n===l)} @change=${()=>o(a(n))}>`:"",p=n===l||u,g=p&&i[n]?h`<b class="qkv-ring" aria-hidden="true">\u2195</b>`:"";return h`<div class="qkv-kv-row" data-place=${n} data-is=${Re(M(e,e.cached),n)} style="--i: ${n}">
+  </div>`}var se=["q","k","v"];function Be(e,t,{word:s,i:n,name:r},o){let{names:i,chosen:l,choose:a}=t,u=e.step===1&&n<A,$=i[n]?h`<input class="qkv-over qkv-keys" type="radio" name=${r} aria-label=${i[n]} .checked=${H(n===l)} @change=${()=>o(a(n))}>`:"",p=n===l||u,g=p&&i[n]?h`<b class="qkv-knob" aria-hidden="true">\u2195</b>`:"";return h`<div class="qkv-kv-row" data-place=${n} data-is=${Re(M(e,e.cached),n)} style="--i: ${n}">
     <label class="qkv-kv-word" data-chosen=${p}>${$}<span>${s}</span>${g}</label>
     ${se.map(v=>h`<i data-part=${v}></i>`)}${m.slice(0,n+1).map((v,C)=>h`<i data-part="score" style="--j: ${C}"></i>`)}
   </div>`}var Re=(e,t)=>{let s=We(e,"k",t,0);return s==="kept"&&!e.start?"none":s};function Le(e,t,s){let n=e.step===_,r=n?m.length:xt({...e,step:nt},!1,yt),[o,i]=Pe(e),l=[[!0,c`with a cache`,"rows-with",o],[!1,c`without`,"rows-without",i]];return h`<div class="qkv-kv-ways">

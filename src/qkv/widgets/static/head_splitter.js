@@ -18,7 +18,7 @@ var lt=globalThis,Tt=e=>e,X=lt.trustedTypes,Et=X?X.createPolicy("lit-html",{crea
       @pointerdown=${r} @pointermove=${r} @click=${ts(e,t)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${c`tape`}</span>${n.map(o=>ss(o,e,t,s))}</div>
     ${ee(e,"right")} ${ee(e,e.wrong)}
-    <label class="qkv-ring qkv-deal-ring"><span aria-hidden="true">\u2195</span><span class="qkv-unseen">${c`tape, dealt to heads`}</span>
+    <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">\u2195</span><span class="qkv-unseen">${c`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100*e.dealt)} %"
         .value=${F(String(e.dealt))} @input=${({target:o})=>t({dealt:o.valueAsNumber})}>
     </label>

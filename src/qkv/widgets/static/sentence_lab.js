@@ -39,7 +39,7 @@ var pe=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
     ${As(e,t,s,n)}
     ${l[e].length?y`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${n}-word" aria-label=${g`change ${Kt(o,e)}`}
             .checked=${G(e===d)} @change=${()=>s({changing:e,draft:null})}
-            @click=${()=>e===d&&s({sentence:Kn(t).makes,draft:null})}>${$}${e===d?y`<i class="qkv-corner" aria-hidden="true">\u21bb</i>`:S}</label>`:y`<label for="${n}-look-${e}">${$}</label>`}
+            @click=${()=>e===d&&s({sentence:Kn(t).makes,draft:null})}>${$}${e===d?y`<i class="qkv-badge" aria-hidden="true">\u21bb</i>`:S}</label>`:y`<label for="${n}-look-${e}">${$}</label>`}
     ${z.has(p)?y`<small class="qkv-gloss">${z.get(p)}</small>`:S}
     ${e===c?y`<b class="qkv-read-as" lang=${W(T)}>= ${T}</b>`:S}
     <span class="qkv-weight-of" aria-hidden="true">${a[e]<ie?"":le(a[e])}</span>

@@ -47,7 +47,7 @@ var st=globalThis,vt=e=>e,V=st.trustedTypes,At=V?V.createPolicy("lit-html",{crea
   </div>`}function je(e,t){let s=D(L,e.temperature,(i,l)=>Math.abs(Math.log(i/l))),n=String(Number(e.temperature.toPrecision(2))),r=String(Number(Number(n).toFixed(2))),o=ht(({y:i})=>t({temperature:D(L,1-i,(l,a)=>Math.abs(Xt(l)-a))}));return p`<div class="qkv-thermometer">
     <span aria-hidden="true">${c`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${Xt(e.temperature)}" @pointerdown=${o} @pointermove=${o}>
-      <i></i><b class="qkv-ring" aria-hidden="true"><var>T</var>${r}</b>
+      <i></i><b class="qkv-knob" aria-hidden="true"><var>T</var>${r}</b>
       <input class="qkv-over" type="range" aria-label=${c`temperature T`} aria-orientation="vertical" min="0"
         max=${L.length-1} aria-valuetext=${n} .value=${B(String(L.indexOf(s)))}
         @input=${({target:i})=>t({temperature:L[i.valueAsNumber]})}>

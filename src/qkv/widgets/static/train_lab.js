@@ -55,7 +55,7 @@ var vs=globalThis,te=s=>s,rs=vs.trustedTypes,oe=rs?rs.createPolicy("lit-html",{c
     </svg>
     <div class="qkv-train-words">
       ${e.map((f,I)=>{let m=I===t?"qkv-train-asks":"",B=`flex-grow: ${l[I]}; --qkv-p: ${ts(d[I]??0)}`;return i&&I===h?c`<button type="button" class="qkv-train-turn" style=${B} aria-pressed=${i.isTurned} title=${a`teach it the opposite: this adjective means the other noun`}
-              @click=${i.onClick}>${f}<i class="qkv-corner" aria-hidden="true">${i.isTurned?"\u21BA":"\u21BB"}</i></button>`:c`<span class=${m} style=${B}>${f}</span>`})}
+              @click=${i.onClick}>${f}<i class="qkv-badge" aria-hidden="true">${i.isTurned?"\u21BA":"\u21BB"}</i></button>`:c`<span class=${m} style=${B}>${f}</span>`})}
     </div>
     ${n?c`<p class="qkv-train-says">${r?c`<span class="qkv-note">${a`at step ${r}`}</span> `:u}${n} = ${tt(o,A,r>0)}</p>`:u}
   </figure>`}var st=.01,et=.1;function je({says:[[s,e],[,t]]},o){return e-t<et?a`unsure`:s===o?"\u2713":`\u2717 (${o})`}function tt(s,e,t){if(!s)return"?";let[[o,r],[A,n]]=s.says;return c`<span class="qkv-train-answer">${o} ${b(r)} ${je(s,e)}</span>
