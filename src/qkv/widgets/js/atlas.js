@@ -205,10 +205,18 @@ export function allHeads(seen, look, set, id) {
  * @param {number} count */
 const columnsOf = (count) => Math.ceil(count / Math.ceil(count / SIDE));
 
-/** Return how many heads are shown at once, as classes for the style.
+/** Return how many heads are shown at once, and whether they stand beside the tokens on a phone, as classes for the style.
  * @param {Part} part */
-export const sizeOf = ({ layers, heads }) =>
-  layers * heads <= FEW ? "qkv-atlas-few" : layers * heads > MANY[0] || heads > MANY[1] ? "qkv-atlas-many" : "";
+export const sizeOf = (part) => {
+  const { layers, heads } = part;
+  const count =
+    layers * heads <= FEW ? "qkv-atlas-few" : layers * heads > MANY[0] || heads > MANY[1] ? "qkv-atlas-many" : "";
+  return isLong(part) ? count : `${count} qkv-atlas-beside`;
+};
+
+/** Check whether a text has no room for a line for each of its tokens.
+ * @param {Part} part */
+const isLong = ({ queries, keys }) => keys.length > LISTED || queries !== keys;
 
 /** Return the choice of a layer, for where not all heads are shown.
  * @param {Seen} seen
@@ -276,10 +284,9 @@ export const orders = (seen, look, set, id) =>
  * @param {Look} look
  * @param {Set} set */
 export const oneHead = (seen, look, set) => {
-  const isLong = seen.keys.length > LISTED || seen.queries !== seen.keys;
-  const kind = look.matrix ? "" : isLong ? "qkv-atlas-long" : "qkv-atlas-short";
+  const kind = look.matrix ? "" : isLong(seen) ? "qkv-atlas-long" : "qkv-atlas-short";
   return html`<div class="qkv-atlas-box ${kind}" style="--n: ${Math.min(LISTED, seen.keys.length)}">
-    ${look.matrix ? matrix(seen, look, set) : isLong ? long(seen, look, set) : short(seen, look, set)}
+    ${look.matrix ? matrix(seen, look, set) : isLong(seen) ? long(seen, look, set) : short(seen, look, set)}
     ${over(seen, set)}
   </div>`;
 };

@@ -60,9 +60,7 @@ function lead(state) {
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`Pull the ring: the same ${tape} numbers go to the heads, rightly and wrongly.`;
-  return state.n_heads === 1
-    ? t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to 1 head.`
-    : t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to ${state.n_heads} heads.`;
+  return t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`;
 }
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);

@@ -13,6 +13,7 @@ import {
   orders,
   scoresTable,
   seenIn,
+  sizeOf,
   weightsTable,
 } from "./atlas.js";
 import { button, html, logSlider, nothing, num, readings, remember, t, tables, toggle, widget } from "./base.js";
@@ -45,7 +46,7 @@ export default widget("RealModel", {
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => same(each, [layer, head]));
     return html`<div class="qkv-real">${sentence(state, set, id)}</div>
-      <div class="qkv-atlas qkv-real-atlas">
+      <div class="qkv-atlas qkv-real-atlas ${sizeOf(seen)}">
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}

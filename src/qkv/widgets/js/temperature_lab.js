@@ -125,7 +125,7 @@ function rows(state, set, hasScores) {
 
 const heads = (/** @type {boolean} */ hasBefore) => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
   <span class="qkv-of-scores">${t`score`}</span><span class="qkv-of-weights">${t`weight`}</span>
-  ${hasBefore ? html`<span class="qkv-of-before">${t`as before`}</span>` : nothing}
+  ${hasBefore ? html`<span class="qkv-of-before">${t`old`}</span>` : nothing}
 </div>`;
 
 const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 });

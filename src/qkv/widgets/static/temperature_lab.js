@@ -26,7 +26,7 @@ var st=globalThis,vt=e=>e,V=st.trustedTypes,At=V?V.createPolicy("lit-html",{crea
       ${s?p`<div class="qkv-weight-bar">${Gt(r[h],l[h],a?.[h])}</div>`:He({marks:Gt(r[h],l[h],a?.[h]),slider:$t,drag:Kt(e,t,r[h],N)})}
     </div>`})}</div>`}var Ee=e=>p`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
   <span class="qkv-of-scores">${c`score`}</span><span class="qkv-of-weights">${c`weight`}</span>
-  ${e?p`<span class="qkv-of-before">${c`as before`}</span>`:u}
+  ${e?p`<span class="qkv-of-before">${c`old`}</span>`:u}
 </div>`,ft=e=>f(Math.sqrt(e),{digits:3}),Kt=(e,t,s,n)=>ht(({x:r,isPress:o})=>{o?t({grip:{from:s,at:r}}):e.grip&&n(e.grip.from+r-e.grip.at)}),Jt=({scores:e,first:t})=>Math.max(4,...e.map(Math.abs),...(t??[]).map(Math.abs)),Se=({first:e,scores:t},s,n,r)=>({first:e??t,scores:t.map((o,i)=>i===s?Math.min(r,Math.max(-r,n)):o)}),Oe=S(e=>{let t=10**(Math.floor(Math.log10(e))-1),s=Math.ceil(e/t);return Array.from({length:2*s+1},(n,r)=>Number(((r-s)*t).toPrecision(12)))}),Ce=({shown:e,place:t,slider:s,drag:n})=>p`<div
     class="qkv-score qkv-drag ${e<0?"qkv-below-zero":""}"
     style="--qkv-s: ${Math.min(1,Math.max(-1,t))}" @pointerdown=${n} @pointermove=${n}>
