@@ -250,8 +250,10 @@ class _Encoder:
             return [type(value).__name__, *(item if type(item) in ATOMS else self.value(item) for item in fields)]
         raise WireError(f"a {type(value).__name__} cannot be sent")
 
-    def hash_of(self, state: Tensor) -> str:
+    def hash_of(self, state: Tensor | str) -> str:
         """Return a hash of a random state. The grader only asks which states are equal, and each has 5,056 bytes."""
+        if isinstance(state, str):  # it is a hash already
+            return state
         data = state.numpy().tobytes()
         if data != self.last_state[0]:
             self.last_state = data, hashlib.sha256(data).hexdigest()
