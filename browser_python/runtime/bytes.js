@@ -1,11 +1,15 @@
 // Large arrays of bytes, freed as soon as nothing needs them. A browser would free them when it next collects garbage,
 // which in a page that does little else comes tens of megabytes later.
 
-/** Free the memory of a buffer at once, whoever still refers to it. A browser that cannot do that frees it later.
+/** Free the memory of a buffer at once, whoever still refers to it, by sending it to nobody. `transfer` would not free
+ * what came from a stream or a message: Chromium has a second owner of those bytes.
  * @param {ArrayBufferLike} [buffer] */
 export function free(buffer) {
-  const bytes = /** @type {ArrayBuffer | undefined} */ (buffer);
-  if (bytes?.byteLength) bytes.transfer?.(0); // what is freed already has no bytes, and cannot be freed again
+  if (!buffer?.byteLength) return; // what is freed already has no bytes, and cannot be freed again
+  const { port1, port2 } = new MessageChannel();
+  port1.postMessage(null, [/** @type {ArrayBuffer} */ (buffer)]);
+  port1.close();
+  port2.close();
 }
 
 /** Return all bytes of a stream. `onBytes` is called with the number of bytes that have just come.

@@ -10,7 +10,7 @@ import "./classic.js"; // before all others
 import { loadPyodide } from "pyodide";
 import createPyodideModule from "../../node_modules/pyodide/pyodide.asm.mjs";
 import { extract } from "./archives.js";
-import { free, streamOf, unzipped } from "./bytes.js";
+import { free, unzipped } from "./bytes.js";
 import { giveKernels } from "./kernels.js";
 import { limitRecursion } from "./recursion.js";
 
@@ -57,19 +57,23 @@ class Files {
   }
 }
 
-/** Return a fetch function that answers from files, as a server would.
+/** Let Pyodide load these files as if a server sent them. What it calls for a response is here without the copies that a
+ * Response makes of its bytes.
  * @param {Files} files */
-const servedFrom = (files) => async (/** @type {RequestInfo | URL} */ address) => {
-  const name = String(/** @type {Request} */ (address).url ?? address).replace(/.*\//, "");
-  const headers = { "Content-Type": name.endsWith(".wasm") ? "application/wasm" : "application/octet-stream" };
-  const bytes = /** @type {ArrayBuffer} */ (await files.get(name));
-  return new Response(streamOf(bytes), { headers });
-};
+function serve(files) {
+  const load = async (/** @type {RequestInfo | URL} */ address) => {
+    const name = String(/** @type {Request} */ (address).url ?? address).replace(/.*\//, "");
+    return { ok: true, arrayBuffer: () => files.get(name) };
+  };
+  globalThis.fetch = /** @type {typeof fetch} */ (/** @type {unknown} */ (load));
+  WebAssembly.instantiateStreaming = async (response, imports) =>
+    WebAssembly.instantiate(await (await response).arrayBuffer(), imports);
+}
 
 /** @param {Files} files
  * @param {MessagePort} port */
 async function boot(files, port) {
-  globalThis.fetch = servedFrom(files);
+  serve(files);
   const say = (/** @type {string} */ stage) => port.postMessage({ stage });
   say("compiling");
   const [sizes, packed] = await Promise.all([files.get("sizes.json"), files.get("memory")]);
@@ -124,7 +128,7 @@ function unpack(python, archive) {
 
 /** @param {MessagePort} port
  * @param {Booted} booted */
-function serve(port, { python, notebook }) {
+function answerAll(port, { python, notebook }) {
   port.onmessage = ({ data: { id, archive, ...request } }) => {
     if (archive) return unpack(python, archive);
     const reportFirst = (/** @type {string} */ first) => port.postMessage({ id, first: JSON.parse(first) });
@@ -144,7 +148,7 @@ self.addEventListener(
     const files = new Files();
     port.onmessage = (/** @type {MessageEvent} */ { data: { name, bytes } }) => files.add(name, bytes);
     boot(files, port).then(
-      (booted) => serve(port, booted),
+      (booted) => answerAll(port, booted),
       (problem) => port.postMessage({ failed: String(problem) }),
     );
   },

@@ -16,12 +16,14 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
 import websocket
 from playwright.sync_api import Playwright
 
-from tools.system import FIREFOX_NAMES, first_path, mini_browsers, playwright_build
+from tools.system import FIREFOX_NAMES, chromium, first_path, mini_browsers, playwright_build
 
 
 class Driver(Protocol):
@@ -55,12 +57,12 @@ def retry(attempt: Callable[[], Any], seconds: float = 30) -> Any:
 
 
 @contextlib.contextmanager
-def running(*command: str, **variables: str) -> Iterator[None]:
-    """Run a command until the end of the block."""
+def running(*command: str, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a command until the end of the block, and yield its process."""
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, env={**os.environ, **variables}, stdout=quiet, stderr=quiet)
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(20)
@@ -176,3 +178,58 @@ def webkit(playwright: Playwright) -> Iterator[Driver]:
         driver = WebDriver(port, browser)
         yield driver
         driver.close()
+
+
+class ChromiumDriver:
+    """A driver for a Chromium whose tab has the memory that a reader's has.
+
+    Playwright asks the browser to keep all responses of the network, in the memory of the tab.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process, self.asked = process, 0
+        new_page = urllib.request.Request(f"http://127.0.0.1:{port}/json/new", method="PUT")
+        with retry(lambda: urllib.request.urlopen(new_page)) as answer:
+            address = json.load(answer)["webSocketDebuggerUrl"]
+        self.socket = websocket.create_connection(address, timeout=120, suppress_origin=True)
+        self.name = self.ask("Browser.getVersion")["product"]
+        self.ask("Page.enable")
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command and return its result."""
+        self.asked += 1
+        self.socket.send(json.dumps({"id": self.asked, "method": method, "params": parameters}))
+        while (answer := json.loads(self.socket.recv())).get("id") != self.asked:
+            pass
+        assert "error" not in answer, answer
+        return dict(answer["result"])
+
+    def open(self, url: str) -> None:
+        self.ask("Page.navigate", url=url)
+        while json.loads(self.socket.recv()).get("method") != "Page.loadEventFired":
+            pass
+
+    def evaluate(self, function: str) -> Any:
+        done = self.ask("Runtime.evaluate", expression=f"({function})()", awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in done, done
+        return done["result"].get("value")
+
+    def memory(self) -> float:
+        """Return the bytes of the tab, with what it shares with the browser: the code."""
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        return max(tab.memory_info().rss for tab in below if "--type=renderer" in tab.cmdline())
+
+
+@contextlib.contextmanager
+def chromium_with(profile: Path) -> Iterator[ChromiumDriver]:
+    """Yield a driver for a new Chromium that keeps what it stores in a folder."""
+    port, path = free_port(), chromium()
+    assert path
+    options = ["--headless", f"--remote-debugging-port={port}", f"--user-data-dir={profile}"]
+    if os.geteuid() == 0:
+        options.append("--no-sandbox")
+    with running(path, *options) as process:
+        driver = ChromiumDriver(process, port)
+        yield driver
+        driver.ask("Browser.close")
+        process.wait(20)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
-import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser_python.test_session import DEEP, IMPORTS
 
 from .conftest import ROOT
+from .drivers import chromium_with
 from .test_exercises import PATIENCE, RIGHT, SAMPLE, SET, checked, python_page
+from .test_offline import REGISTER, published
 
 pytestmark = pytest.mark.browser
 LONG_SUM = "w = torch.ones(3, requires_grad=True)\nloss = 0\nfor _ in range(1200):\n    loss = loss + (w * 2).sum()\n"
-MOST = 350e6  # bytes of the tab
+MOST = 330e6  # bytes of the tab
 
 
 @pytest.fixture(scope="module")
@@ -71,18 +74,36 @@ def test_what_runs_only_in_a_notebook_is_said_in_words(page: Page, cell: str, wo
     printed(page, cell, words)
 
 
+KEPT = """async () => {
+  const names = (await caches.keys()).filter((name) => name.startsWith("qkv-python-"));
+  const kept = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+  return kept.flat().some(({ url }) => url.includes("/memory-"));
+}"""
+ALL_CHECKED = """async () => {
+  const found = [];
+  for (const [question, source] of ANSWERS) {
+    window.qkv.answer(question, source);
+    found.push((await window.qkv.check(question)).status);
+  }
+  return found;
+}"""
+
+
 @pytest.mark.slow
-def test_the_tab_stays_small_while_all_answers_of_a_page_are_checked(browser: Browser, site: str):
+def test_the_tab_stays_small_while_all_answers_of_a_page_are_checked(tmp_path: Path):
     cells = json.loads((ROOT / "solutions" / f"{SAMPLE}.ipynb").read_text(encoding="utf-8"))["cells"]
     places = [cell["id"].partition("-") for cell in cells]
     questions = [rest.replace("-", ".") for kind, _, rest in places if kind == "question"]
     answers = ["".join(cell["source"]) for cell in cells if cell["id"].startswith("answer-")]
-    page = browser.new_context().new_page()
-    page.set_default_timeout(PATIENCE)
-    page.goto(f"{site}/exercises/{SAMPLE}.html")
-    for question, source in zip(questions, answers, strict=True):
-        assert checked(page, question, source)["status"] == "passed"
-    below = psutil.Process().children(recursive=True)
-    tabs = [process for process in below if "--type=renderer" in process.cmdline()]
-    assert 100e6 < max(tab.memory_info().rss for tab in tabs) < MOST
-    page.context.close()
+    asked = json.dumps(list(zip(questions, answers, strict=True)))
+    with published(tmp_path) as address:
+        for is_kept in (False, True):
+            with chromium_with(tmp_path / "profile") as browser:
+                browser.open(f"{address}/exercises/{SAMPLE}.html")
+                browser.evaluate(REGISTER)
+                assert browser.evaluate(KEPT) == is_kept
+                found = browser.evaluate(ALL_CHECKED.replace("ANSWERS", asked))
+                assert set(found) == {"passed"}
+                while not browser.evaluate(KEPT):
+                    time.sleep(0.2)
+                assert 100e6 < browser.memory() < MOST
