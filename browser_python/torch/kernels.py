@@ -95,8 +95,8 @@ def loop_of(name: str, kind: dtype, bytes_each: tuple[int, ...], *given: tuple[i
 
     `bytes_each` are the bytes of a number of the result and of each operand.
     """
-    shapes, strides = given[::2], given[1::2]
-    shape = broadcast(shapes)
+    shapes, strides = [*map(tuple, given[::2])], given[1::2]
+    shape = broadcast(tuple(shapes))
     wide = [
         [0] * (len(shape) - len(sizes)) + [0 if n == 1 else s for n, s in zip(sizes, steps, strict=True)]
         for sizes, steps in zip(shapes, strides, strict=True)
@@ -124,10 +124,11 @@ def starts_of(axes: Sequence[tuple[int, ...]], bytes_each: Sequence[int]) -> lis
     return [[at * size for at, size in zip(start, bytes_each, strict=True)] for start in zip(*offsets, strict=True)]
 
 
-def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
+@lru_cache(maxsize=2000)
+def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Check whether the numbers of a tensor with these strides lie side by side, in order."""
     p = 1
-    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+    for n, s in zip(reversed(tuple(shape)), reversed(strides), strict=True):
         if n != 1 and s != p:
             return False
         p *= n

@@ -46,6 +46,8 @@ def accept_numpy_names(function: F) -> F:
 
     @wraps(function)
     def renamed(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         given = {ours.get(name, name): value for name, value in kwargs.items()}
         if needs_dim and len(args) == 1 and "keepdim" in given and "dim" not in given:
             raise TypeError(
@@ -525,6 +527,12 @@ def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
     return g.reshape(shape)
 
 
+def as_operand(g: Tensor, shape: Size, kind: dtype) -> Tensor:
+    """Return the gradient of an operand in the operand's shape and dtype."""
+    g = g if g.shape == shape else sum_to_shape(g, shape)
+    return g if g.dtype is kind else g.to(kind)
+
+
 def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **values: Any) -> Tensor:
     """Record that `out` was computed from operands, with a rule for the gradient of each; return `out`.
 
@@ -542,8 +550,7 @@ def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **v
     def back(g: Tensor, *given: Any) -> list[Tensor]:
         known = dict(zip(saved, given, strict=True))
         return [
-            sum_to_shape(rule(g, *[known[name] for name in names]), shape).to(kind)
-            for rule, names, shape, kind in parts
+            as_operand(rule(g, *[known[name] for name in names]), shape, kind) for rule, names, shape, kind in parts
         ]
 
     out._node = Node([node_of(x) for x, _ in needed], back, saved=[values[name] for name in saved])
@@ -596,7 +603,7 @@ def as_tensor_of(x: Tensor | float, dt: dtype) -> Tensor:
 
 def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
     """Return a view of `t` broadcast to this shape, without gradient history."""
-    st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
+    st = [0] * (len(shape) - len(t.shape)) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
     return view_of(t, shape, st, t._offset)
 
 
