@@ -146,22 +146,20 @@ class Tensor:
 
     def _numbers(self) -> Numbers:
         """Return the tensor's numbers in order, as a sequence."""
-        if self.is_contiguous():
+        shape, strides = self.shape, self._strides
+        if strides == strides_of(shape) or is_row_major(shape, strides):  # as in `is_contiguous`
             start = self._offset
-            return self._data[start : start + prod(self.shape)]
+            return self._data[start : start + prod(shape)]
         if (copied := self._copied()) is not None:
             return copied
         return self._gathered()
 
     def _buffer(self) -> array[Any]:
         """Return the numbers in order, as an `array`. It may be the tensor's own storage: do not write into it."""
-        n = self.numel()
-        if self.is_contiguous():
-            return (
-                self._data
-                if self._offset == 0 and len(self._data) == n
-                else self._data[self._offset : self._offset + n]
-            )
+        shape, strides = self.shape, self._strides
+        if strides == strides_of(shape) or is_row_major(shape, strides):  # as in `is_contiguous`
+            start, n = self._offset, prod(shape)
+            return self._data if start == 0 and len(self._data) == n else self._data[start : start + n]
         if (copied := self._copied()) is not None:
             return copied
         return self._gathered()
@@ -317,9 +315,12 @@ class Tensor:
         Raises:
             RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
         """
-        if self._base is not None and self._base[0]._node is not self._base_node:
+        if self._base is None:
+            return self._needs_grad
+        base = self._base[0]
+        if base._node is not self._base_node:
             follow_base(self)
-        return self._needs_grad or (self._base is not None and self._base[0]._needs_grad)
+        return self._needs_grad or base._needs_grad
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:

@@ -413,11 +413,11 @@ def to(
     copy: bool = False,
 ) -> Tensor:
     """Return the tensor with another dtype: `to(dtype)`, `to(device, dtype)` or `to(other)`."""
-    if len(args) == 1 and type(args[0]) is Kind and dtype is device is None and not copy:  # the frequent case
-        dt, flags = args[0], []
-    else:
-        dt, flags = target_dtype(args, dtype, device), [a for a in args if isinstance(a, bool)]
-    copy = copy or flags[1:] == [True]  # the first of two flags is `non_blocking`
+    if not (len(args) == 1 and type(args[0]) is Kind and dtype is device is None):  # not the frequent case `to(dtype)`
+        flags = [a for a in args if isinstance(a, bool)]
+        args = (target_dtype(args, dtype, device),)
+        copy = copy or flags[1:] == [True]  # the first of two flags is `non_blocking`
+    dt = args[0]
     if dt is None or dt is x.dtype:
         return x.clone() if copy else x
     src = x.dtype
