@@ -31,13 +31,13 @@ settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--half", action="store_true", help="half of the cases of costly tests, drawn by the commit")
+    parser.addoption("--third", action="store_true", help="a third of the cases of costly tests, drawn by the commit")
 
 
 @pytest.hookimpl(trylast=True)  # when the cases that are not asked for are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --half, keep half of the cases (at least one) of each test that opens a page, runs its Python or grades."""
-    if not config.getoption("--half"):
+    """With --third, keep a third of the cases (at least one) of tests that open a page, run its Python or grade."""
+    if not config.getoption("--third"):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out: set[pytest.Item] = set()
     for test, all_of_it in cases.items():
         if test.startswith(("tests/browser_python/", "tests/grading/")) or all_of_it[0].get_closest_marker("browser"):
-            left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, len(all_of_it) // 2))
+            left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, 2 * len(all_of_it) // 3))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import json
@@ -300,6 +301,29 @@ for _ in range(3):
             pass
 time.sleep(600)
 """
+
+
+def test_a_workers_memory_is_in_few_large_pages(worker: sandbox.Worker):
+    """A fork copies an entry for each page, which would take half of the time to start a session."""
+    kernel = tuple(int(part) for part in re.findall(r"\d+", os.uname().release)[:2])
+    if kernel < (6, 1) or not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        pytest.skip("this kernel cannot join pages when a process asks for it")
+    huge = 0
+    for pid in sandbox._descendants(worker.process.pid):
+        with contextlib.suppress(OSError):
+            huge = max(
+                huge, int(re.findall(r"AnonHugePages: *(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text())[0])
+            )
+    assert huge > 50_000
+
+
+def test_the_own_wait_for_a_processor_is_that_of_this_process():
+    first = sandbox.own_waiting_seconds()
+    assert 0 <= first <= sandbox.waiting_seconds(os.getpid()) <= sandbox.own_waiting_seconds()
+    child = os.fork()
+    if child == 0:  # it has waited for less than this process, whose file it must not read
+        os._exit(0 if sandbox.own_waiting_seconds() <= sandbox.waiting_seconds(os.getpid()) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 @pytest.mark.parametrize("grouped", [True, False], ids=["control groups", "none"])

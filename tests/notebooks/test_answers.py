@@ -20,6 +20,10 @@ SAME = ((r"\.transpose\(-2, -1\)", ".mT"), (r"\.transpose\(-1, -2\)", ".mT"))
 TAUGHT = {"answer-masked_attention", "answer-diagnose"}
 BLOCKS = (ast.Module, ast.FunctionDef, ast.For, ast.While, ast.If, ast.With)
 NO_LINES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+FORMULAS = {  # a part of the formula that question 3.2 or 7.3 asks for
+    "03_scaling": r"\mathrm{Var}(q_i)",
+    "07_kv_cache": r"layers $\cdot",
+}
 STEPS = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript, ast.BoolOp)
 
 
@@ -96,3 +100,10 @@ def test_no_answer_is_printed(chapter: Path):
         if form in printed
     ]
     assert not found
+
+
+@pytest.mark.parametrize("chapter", FORMULAS)
+def test_no_formula_is_printed_that_a_question_asks_for(chapter: str):
+    cells = json.loads((ROOT / "chapters" / f"{chapter}.ipynb").read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert FORMULAS[chapter] not in text

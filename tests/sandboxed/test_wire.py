@@ -137,6 +137,19 @@ def test_waiting_ends_in_time_and_when_the_other_side_is_gone():
     ours.close()
 
 
+def test_of_random_states_a_trace_sends_hashes_that_are_equal_where_they_are():
+    def draws(x):
+        return x + torch.rand(3)
+
+    case = Case(call(torch.ones(3)))
+    for answer, equal in ((lambda x: x, True), (draws, False)):
+        message = wire.encode(trace(answer, [case])[0])
+        before, after = wire.decode(message[8:])[0].random_states
+        assert (before == after) == equal
+        assert len(before) == len(after) == 64
+        assert len(message) < 2_000
+
+
 def test_a_case_of_a_class_can_be_sent():
     case = Case(
         (make(3), load({"w.weight": torch.ones(2, 2)}), call(torch.ones(2))), raises="ValueError", tolerance=0.1

@@ -353,12 +353,9 @@ def test_the_arrow_of_the_handle_stands_between_its_word_and_the_cells(page: Pag
     as_on_a_phone(page)
     put(page, step=step)
     word, arrow, end, cell = page.locator(".qkv-kv-row:has(:checked)").evaluate("""row => {
-      const label = row.querySelector("label");
-      const { left, width } = getComputedStyle(label, "::before");
       const boxOf = (part) => row.querySelector(part).getBoundingClientRect();
-      const [word, pill, cell] = ["label span", "label", "i"].map(boxOf);
-      const arrow = pill.left + parseFloat(left);
-      return [word.right, arrow, arrow + parseFloat(width), cell.left];
+      const [word, arrow, cell] = ["label span", "label .qkv-knob", "i"].map(boxOf);
+      return [word.right, arrow.left, arrow.right, cell.left];
     }""")
     assert word < arrow < end <= cell
 

@@ -32,7 +32,7 @@ NOUNS = " ".join(load_tagger().nouns)
 STAYS: dict[str, str] = {
     "CacheStepper": f"{SENTENCE} a dog saw bird while she felt tired qkv GPT small Llama Falcon KiB MiB GiB TiB",
     "Everywhere": "ms",
-    "HeadAtlas": "the cat saw it",
+    "HeadAtlas": "the cat saw it notebook",
     "HeadMicroscope": "AB LPBMSJ LPBMSJLPBM LPBMSJLPBMSJLPBM LPBMSJTLPBMSJTLPBMSJTLPBMSJTLPBM MQCNTK MQCNTKUM",
     "PatternLab": f"{EVENING} cat",
     "HeadSplitter": "the cat was hungry saw he at as ungry aw",

@@ -271,7 +271,7 @@ def test_contrast_changes_colours_and_no_number(open_page: OpenPage):
         assert (strong[:, 0] > 100).all()
         assert (strong[:, 0] == strong[0, 0]).all()
     assert [finding.inner_text(), *numbers.all_inner_texts()] == before
-    widget.get_by_role("switch", name="names on both sides of the large map").uncheck()
+    widget.get_by_role("switch", name="a large map with names on both sides").uncheck()
     frame(page)
     assert arcs(widget) == {0: 0.5, 1: 1, 2: 0.5, 3: 0.5}
 

@@ -187,6 +187,12 @@ def pieces(page: Page, name: str) -> list[list[str]]:
     return [[text for *_, text in row] for row in rows]
 
 
+def press(page: Page) -> None:
+    """Press the word that is changed already: then its outputs are shown, and spoken of."""
+    page.locator(".qkv-tape label:has(:checked)").click()
+    frame(page)
+
+
 ALL_CHANGE = "If “hungry” changes, 4 of 4 outputs change, as they should."
 VERDICT = "[data-number=wrong]"
 
@@ -198,13 +204,18 @@ def changing(page: Page, name: str) -> list[str]:
 def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE)
     says = page.locator(VERDICT)
-    misplaced, lost = "6 of 8 pieces are below another word.", "only 2 of 4 outputs change."
-    expect(says).to_have_text(f"{misplaced} If “hungry” changes, {lost}")
+    outputs = page.locator(".qkv-way-outputs")
+    opacity = "es => es.map((e) => getComputedStyle(e).opacity)"
+    expect(says).to_have_text("6 of 8 pieces are below another word. Press a word to change it.")
+    assert outputs.evaluate_all(opacity) == ["0", "0"]
+    press(page)
+    expect(says).to_have_text("If “hungry” changes, only 2 of 4 outputs change.")
+    assert outputs.evaluate_all(opacity) == ["1", "1"]
     assert changing(page, "reshape alone") == ["stays"] * 2 + ["changes"] * 2
     assert changing(page, "split, then transpose") == ["changes"] * 4
     page.get_by_role("radio", name="1", exact=True).check()
     frame(page)
-    expect(says).to_have_text(f"With one head, both ways are the same. {ALL_CHANGE}")
+    expect(says).to_have_text(ALL_CHANGE)
     expect(page.locator(".qkv-way span.qkv-amiss")).to_have_count(0)
 
 
@@ -274,6 +285,7 @@ def test_a_piece_bears_the_name_of_its_word(open_page: Callable[..., Page]):
 
 def test_both_examples_are_shown_where_a_way_mixes_them(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"wrong": "heads first"})
+    press(page)
     expect(page.locator(VERDICT)).to_contain_text("only 0 of 4 outputs change. 4 wrong ones do")
     assert pieces(page, "split, then transpose")[-1] != pieces(page, "heads before sentences")[-1]
     page.get_by_role("radio", name="change “I”").press("Space")
@@ -322,11 +334,13 @@ def test_no_name_is_wider_than_its_place(open_page: Callable[..., Page], n_heads
 
 def test_of_two_words_that_are_spelt_alike_it_is_said_which(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"nudged": 7})
+    press(page)
     expect(page.locator(VERDICT)).to_contain_text("If the last “saw” changes, only 2 of 4 outputs change.")
 
 
 def test_with_the_causal_mask_only_rows_below_are_counted(open_page: Callable[..., Page]):
     page = opened(open_page(), STATE | {"causal": True, "nudged": 1, "n_heads": 1})
+    press(page)
     expect(page.locator(VERDICT)).to_contain_text("3 of 3 outputs")
 
 

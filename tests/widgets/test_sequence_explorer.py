@@ -149,7 +149,9 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page.get_by_role("button", name="a (word 1)", exact=True).click()
     expect(says).to_contain_text("Row 4 has the same numbers.")
     page.get_by_role("switch", name="features").check()
-    expect(says).to_contain_text(f"X: {len(tokens)} × 4, made-up features.")
+    expect(says).to_contain_text(f"a is row 1 of X: {len(tokens)} × 4.")
+    page.get_by_role("button", name="saw").click()
+    expect(says).to_contain_text(f"saw is row 3 of X: {len(tokens)} × 4, made-up features.")
     field.fill("")
     expect(field).to_have_value("")
     expect(says).to_contain_text("X: 4 × 4,")
@@ -220,7 +222,7 @@ def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer:
 @pytest.mark.browser
 def test_all_rows_that_are_the_same_are_counted_and_marked(explorer: Callable[..., Page]):
     page = explorer(kind="graph", molecule="ethanol", row=4)
-    expect(page.locator(".qkv-x-says")).to_contain_text("5 other rows have the same numbers.")
+    expect(page.locator(".qkv-x-says")).to_contain_text("5 other rows are the same.")
     assert (page.locator(".qkv-same path").get_attribute("d") or "").count("M") == 5
     page.get_by_role("slider", name="row").fill("3", force=True)
     expect(page.locator(".qkv-x-says")).not_to_contain_text("same numbers")

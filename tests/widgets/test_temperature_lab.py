@@ -85,12 +85,21 @@ def test_tokens_are_drawn_as_often_as_their_weights_say():
 
 
 WHOLE = {"handles": ["scores", "width", "draws"]}
+PLAIN = {"handles": ["draws"]}
+BARS = pytest.mark.parametrize(("bar", "state"), [(".qkv-score", WHOLE), (".qkv-weight-bar", PLAIN)])
 
 
 @pytest.fixture
 def lab(open_page: Callable[..., Page]) -> Page:
     page = open_page(width=390, reduced_motion="reduce")
     draw(page, [("TemperatureLab", WHOLE)])
+    return page
+
+
+@pytest.fixture
+def plain(open_page: Callable[..., Page]) -> Page:
+    page = open_page(width=390, reduced_motion="reduce")
+    draw(page, [("TemperatureLab", PLAIN)])
     return page
 
 
@@ -105,23 +114,29 @@ def trait(page: Page, name: str):
 
 
 @pytest.mark.browser
-def test_a_bar_of_either_kind_is_dragged(lab: Page):
+def test_a_score_is_dragged_and_the_weights_beside_it_are_what_comes_out(lab: Page):
     drag(lab, lab.locator(".qkv-score").nth(1), 0.5 + 1 / 16)
     assert trait(lab, "scores")[1] == 2.9, "a sixteenth of the axis from −8 to 8 is added to 1.9"
     lab.get_by_role("button", name="reset scores").click()
-    mouse = lab.locator(".qkv-key-row", has_text="mouse")
-    drag(lab, mouse.locator(".qkv-weight-bar"), 0.8)
-    assert float(mouse.locator("b").inner_text()) == pytest.approx(0.24 + 0.3, abs=0.02)
-    lab.get_by_role("button", name="reset scores").click()
+    drag(lab, lab.locator(".qkv-weight-bar").nth(4), 0.8)
     assert trait(lab, "scores") == list(TemperatureLab().scores)
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight-bar"])
+def test_without_scores_a_weight_is_dragged(plain: Page):
+    mouse = plain.locator(".qkv-key-row", has_text="mouse")
+    drag(plain, mouse.locator(".qkv-weight-bar"), 0.8)
+    assert float(mouse.locator("b").inner_text()) == pytest.approx(0.24 + 0.3, abs=0.02)
+    plain.get_by_role("button", name="reset scores").click()
+    assert trait(plain, "scores") == list(TemperatureLab().scores)
+
+
+@pytest.mark.browser
+@BARS
 @pytest.mark.parametrize("press", ["click", "tap"])
-def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page], bar: str, press: str):
+def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page], bar: str, state: dict, press: str):
     page = open_page(width=390, has_touch=True)
-    draw(page, [("TemperatureLab", WHOLE)])
+    draw(page, [("TemperatureLab", state)])
     getattr(page.locator(bar).first, press)(position={"x": 40, "y": 12})
     assert trait(page, "scores") == list(TemperatureLab().scores)
 
@@ -138,11 +153,24 @@ def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab
     assert score.inner_text() == "15.2"
     assert knob.evaluate("e => e.offsetWidth") == pytest.approx(8 * length, rel=0.15), "the handle moves with the score"
     assert float(weight.inner_text()) > 0.95
+    assert not meets_the_line(lab)
+    expect(lab.locator(".qkv-lead")).to_have_text("cat has almost all of the weight.")
     lab.evaluate("shown[0].model.set('temperature', 8)")
     frame(lab)
     assert weight.inner_text() == "0.36"
+    assert meets_the_line(lab)
+    expect(lab.locator(".qkv-lead")).to_have_text("T = 8 undoes × 8: every weight is as before.")
     lab.get_by_role("switch").uncheck()
     assert trait(lab, "d_k") == 1
+
+
+def meets_the_line(lab: Page) -> bool:
+    """Whether the bar of each weight ends at the line where it ended before."""
+    seen: bool = lab.evaluate("""() => [...document.querySelectorAll('.qkv-weight-bar')].every((bar) => {
+      const [end, line] = [...bar.querySelectorAll('i, s')].map((e) => e.getBoundingClientRect());
+      return Math.abs(end.right - (line.left + 1)) < 2.5;
+    })""")
+    return seen
 
 
 @pytest.mark.browser
@@ -183,7 +211,7 @@ def test_on_a_phone_it_fits_and_every_score_is_inside_its_bar(
 ):
     page = open_phone(open_page)
     draw(page, [("TemperatureLab", {"scores": scores, "d_k": 64, "handles": handles})])
-    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= (700 if handles else 480)
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= (600 if handles else 480)
     beyond = page.evaluate("""() => [...document.querySelectorAll('.qkv-score')].filter((bar) => {
       const parts = [...bar.querySelectorAll('span, i')].map((e) => e.getBoundingClientRect());
       const outer = bar.getBoundingClientRect();
@@ -193,12 +221,12 @@ def test_on_a_phone_it_fits_and_every_score_is_inside_its_bar(
 
 
 @pytest.mark.browser
-def test_a_weight_that_can_go_no_further_says_why(lab: Page):
-    drag(lab, lab.locator(".qkv-weight-bar").nth(1), 0.8)
-    assert "Scores end" not in lab.locator(".qkv-hint").inner_text()
-    drag(lab, lab.locator(".qkv-weight-bar").nth(1), 1)
-    assert trait(lab, "scores")[1] == 4
-    assert "Scores end at ±4" in lab.locator(".qkv-hint").inner_text()
+def test_a_weight_that_can_go_no_further_says_why(plain: Page):
+    drag(plain, plain.locator(".qkv-weight-bar").nth(1), 0.8)
+    assert "Scores end" not in plain.locator(".qkv-hint").inner_text()
+    drag(plain, plain.locator(".qkv-weight-bar").nth(1), 1)
+    assert trait(plain, "scores")[1] == 4
+    assert "Scores end at ±4" in plain.locator(".qkv-hint").inner_text()
 
 
 @pytest.mark.browser
@@ -282,21 +310,25 @@ def table(lab: Page) -> list[float]:
 
 
 @pytest.mark.browser
-def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(lab: Page):
+@BARS
+def test_nothing_jumps_when_words_are_drawn_and_bars_are_dragged(open_page: Callable[..., Page], bar: str, state: dict):
+    page = open_page(width=390, reduced_motion="reduce")
+    draw(page, [("TemperatureLab", state)])
     height = "() => document.querySelector('.qkv-widget').offsetHeight"
-    before = lab.evaluate(height)
-    lab.get_by_role("button", name="draw a word").click()
-    frame(lab)
-    assert lab.evaluate(height) == before
-    drag(lab, lab.locator(".qkv-weight-bar").nth(5), 1)
-    frame(lab)
-    assert lab.evaluate(height) == before
+    before = page.evaluate(height)
+    page.get_by_role("button", name="draw a word").click()
+    frame(page)
+    assert page.evaluate(height) == before
+    drag(page, page.locator(bar).nth(5), 1)
+    frame(page)
+    assert trait(page, "scores") != list(TemperatureLab().scores)
+    assert page.evaluate(height) == before
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("bar", [".qkv-score", ".qkv-weight-bar"])
-def test_a_finger_drags_a_bar_sideways_and_scrolls_the_page_up(open_page: Callable[..., Page], bar: str):
-    page, picture = opened(open_page, ("TemperatureLab", WHOLE), bar)
+@BARS
+def test_a_finger_drags_a_bar_sideways_and_scrolls_the_page_up(open_page: Callable[..., Page], bar: str, state: dict):
+    page, picture = opened(open_page, ("TemperatureLab", state), bar)
     assert swipe(page, picture, 0, -200) > 100
     assert trait(page, "scores") == list(TemperatureLab().scores)
     picture.evaluate("e => e.scrollIntoView({ block: 'center' })")

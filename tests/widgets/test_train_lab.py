@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -309,13 +310,26 @@ def test_one_button_trains_pauses_and_goes_on_and_a_training_can_be_removed(open
 @pytest.mark.browser
 def test_a_tagger_of_chapter_1_is_chosen_and_trained(open_page: OpenPage):
     page = opened(open_page(), task="labeller", stored=["alone"], sees="alone", handles=["sees"])
-    expect(lab(page)).to_contain_text("saw = noun")
+    labels = page.locator(".qkv-train-says")
+    expect(labels).to_have_text(["", re.compile(r"^noun \d+ %"), "", re.compile(r"^noun \d+ %")])
     expect(page.get_by_role("switch")).to_have_count(0)
     page.get_by_role("button", name="train window").click()
     expect(lab(page)).to_have_attribute("data-training", "done", timeout=90_000)
     assert float(lab(page).get_attribute("data-score") or 0) > 0.99
-    expect(page.locator(".qkv-train-says").first).to_contain_text("saw = verb")
+    expect(labels).to_have_text(["", re.compile(r"^verb [\d.]+ %✓"), "", re.compile(r"^noun [\d.]+ %✓")])
+    words = page.locator(".qkv-train-puzzle span").evaluate_all("all => all.map((e) => e.getBoundingClientRect().x)")
+    assert labels.evaluate_all("all => all.map((e) => e.getBoundingClientRect().x)") == words, "below their words"
     expect(page.locator(".qkv-train-names")).to_contain_text("100 % window")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("handles", "pictures"), [(["scaled"], 1), (["layers"], 2)])
+def test_the_repeater_shows_its_first_layer_where_layers_are_compared(
+    open_page: OpenPage, handles: list[str], pictures: int
+):
+    page = opened(open_page(), task="repeater", handles=handles)
+    expect(page.locator(".qkv-train-picture")).to_have_count(pictures)
+    expect(page.locator(".qkv-train-picture").first).to_contain_text("next = Q")
 
 
 @pytest.mark.browser
@@ -341,7 +355,12 @@ def test_it_pauses_goes_on_and_waits_while_the_page_is_hidden(open_page: OpenPag
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("task", "stored"), [("tagger", ["as it is", "one layer", "one head"]), ("repeater", ["as it is"])]
+    ("task", "stored"),
+    [
+        ("tagger", ["as it is", "one layer", "one head"]),
+        ("repeater", ["as it is"]),
+        ("labeller", ["alone", "window", "attention"]),
+    ],
 )
 def test_on_a_phone_the_pictures_the_curves_and_the_button_are_on_one_screen(
     open_page: OpenPage, task: str, stored: list[str]

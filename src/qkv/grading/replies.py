@@ -30,6 +30,7 @@ MAX_BASES = 64  # base classes of an exception's type
 MAX_NAME = 1_000  # characters of a parameter's name
 MAX_BITS = 256  # of an integer
 MAX_NAMED = 16  # keyword arguments of a call
+STATE_SHAPE = tuple(torch.get_rng_state().shape)
 
 T = TypeVar("T")
 
@@ -364,7 +365,7 @@ def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
     ended = _at_the_end(reply, at_the_end, case, done)
     read_handed = _handed(reply, handed, original, read_absent, bool(read_lacking) or read_raised is not None)
     read_generators = _generators(reply, generators, case.script[: done + (read_raised is not None)])
-    read_states = tuple(reply.tensor(one, _is_state) for one in exactly(2, items(states, "tuple")))
+    read_states = tuple(map(text, exactly(2, items(states, "tuple"))))
     wanted = gradients and case.gradients and read_raised is None and not read_lacking
     read_received = _gradients(reply, received, original, read_absent) if wanted else None
     require(wanted or received is None, "no gradients")
@@ -535,7 +536,7 @@ def _is_readable(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:
 
 def _is_state(dtype: torch.dtype, shape: tuple[int, ...]) -> bool:
     """Check whether a tensor of this dtype and shape can be the state of torch's random number generator."""
-    return dtype == torch.uint8 and shape == tuple(torch.get_rng_state().shape)
+    return dtype == torch.uint8 and shape == STATE_SHAPE
 
 
 def _is_gradient_of(values: Sequence[Tensor]) -> Callable[[torch.dtype, tuple[int, ...]], bool]:

@@ -171,10 +171,24 @@ def _processor_seconds(pid: int) -> float:
 def waiting_seconds(pid: int) -> float:
     """Return how long a process was ready to run but had no processor, in seconds."""
     try:
-        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:  # fast: a session asks for each message
+        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:
             return int(file.read().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
+
+
+def own_waiting_seconds() -> float:
+    """Return how long this process was ready to run but had no processor, in seconds. Fast: each message asks."""
+    try:
+        return int(os.pread(_own_schedule(os.getpid()), 100, 0).split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+@cache
+def _own_schedule(pid: int) -> int:
+    """Return a file descriptor of this process's times. It stays open: to open a file of /proc takes longer."""
+    return os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
 
 
 def start(memory: int = 1024) -> Worker:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import select
 import socket
 import time
@@ -133,7 +132,7 @@ class Grader:
     worker: sandbox.Worker | None = None
     alone: bool = False  # whether nothing else is graded at the same time
     cases: dict[str, list[Case]] = field(default_factory=dict)
-    encoded_cases: dict[str, wire.Encoded] = field(default_factory=dict)  # by question id
+    encoded_cases: dict[str, list[wire.Encoded]] = field(default_factory=dict)  # by question id
     verdicts: dict[str, dict[bytes, Verdict]] = field(default_factory=dict)  # by question id and fingerprint
     reference_passed: dict[str, float] = field(default_factory=dict)  # the time of its last pass, by question id
 
@@ -182,10 +181,12 @@ class Grader:
             self.cases[question.id] = question.fresh_cases(int.from_bytes(drawn, "big"))
         return self.cases[question.id]
 
-    def encoded_cases_of(self, question: Question) -> wire.Encoded:
-        """Return the question's inputs, encoded once for all sessions."""
+    def encoded_cases_of(self, question: Question) -> list[wire.Encoded]:
+        """Return the question's inputs, encoded once for all sessions: a list of cases for each message."""
         if question.id not in self.encoded_cases:
-            self.encoded_cases[question.id] = wire.preencode([strip_case(case) for case in self.cases_of(question)])
+            cases = [strip_case(case) for case in self.cases_of(question)]
+            messages = [[case] for case in cases] if question.of_implementations else [cases]
+            self.encoded_cases[question.id] = [wire.preencode(some) for some in messages]
         return self.encoded_cases[question.id]
 
     def known_verdicts(self, question: Question) -> dict[bytes, Verdict]:
@@ -494,9 +495,10 @@ class _Attempt:
             return self.observe_test(session, question)
         cases = self.grader.cases_of(question)
         known = {} if self.checks[question.id] else self.known(question)  # it takes less time, which later code sees
+        (encoded,) = self.grader.encoded_cases_of(question)
         return self.ask(
             session, lambda reply: replies.observed(reply, cases, question.gradients, known),
-            do="observe", name=question.name, cases=self.grader.encoded_cases_of(question),
+            do="observe", name=question.name, cases=encoded,
             gradients=question.gradients, more=False,
         )  # fmt: skip
 
@@ -507,10 +509,10 @@ class _Attempt:
         """
         said: list[replies.ObserveReply] = []
         cases, left, size = self.grader.cases_of(question), self.timeout, 0
-        for i, case in enumerate(cases):
+        for i, (case, encoded) in enumerate(zip(cases, self.grader.encoded_cases_of(question), strict=True)):
             schema = partial(replies.observed, cases=[case], gradients=question.gradients)
             reply = self.ask(
-                session, schema, left, do="observe", name=question.name, cases=[strip_case(case)],
+                session, schema, left, do="observe", name=question.name, cases=encoded,
                 gradients=question.gradients, benches=benches_of([case]), more=i + 1 < len(cases),
             )  # fmt: skip
             said.append(reply)
@@ -637,14 +639,14 @@ class _Session:
     def start_clock(self) -> None:
         """Start to measure the time of a reply."""
         self.started, self.before, self.used = time.monotonic(), 0.0, 0.0
-        self.own_wait = sandbox.waiting_seconds(os.getpid())
+        self.own_wait = sandbox.own_waiting_seconds()
 
     def passed(self) -> float:
         """Return the time by the clock, without the time that this process waited for a processor.
 
         An answer may call what is hidden from it: then it waits for this process, and that is not its own time.
         """
-        return time.monotonic() - self.started - (sandbox.waiting_seconds(os.getpid()) - self.own_wait)
+        return time.monotonic() - self.started - (sandbox.own_waiting_seconds() - self.own_wait)
 
     def has_waited(self, seconds: float) -> bool:
         """Return whether the session waited for a processor for half of this time."""

@@ -24,6 +24,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,6 +47,7 @@ FETCH_COMMAND = re.compile(
     r"\s*(sudo\s+)?(\S*python[\d.]*['\"]?\s+-m\s+)?(pip[\d.]*|uv|conda|mamba|apt|apt-get|wget|curl|git|gdown|npm)\s"
 )
 TIMING_OPTIONS = re.compile(r"(\s*-([nrpv]\s*\d+|[tcqo]+)(?=\s|$))*")
+PROMPT = re.compile(r"^\s*(>>>|\.\.\.|In \[)", re.MULTILINE)  # of a copied session: IPython removes it
 UNPACKING = [dis.opmap[name] for name in ("UNPACK_SEQUENCE", "UNPACK_EX")]  # bytecode of `a, b = …`
 SKIPPED_MAGICS = (
     "config",
@@ -105,11 +107,22 @@ class Shell(InteractiveShell):
 
     Attributes:
         failed_imports: the modules of the last cell that could not be imported, each with its error
+        usual_transforms: what IPython does to a cell's source, unless a notebook adds something
     """
 
     displayhook_class = Type(NoDisplay)
     display_pub_class = Type(NoPublisher)
     failed_imports: dict[str, Exception]
+    usual_transforms: list[Any]
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.usual_transforms = self._transforms()
+
+    def _transforms(self) -> list[Any]:
+        manager = self.input_transformer_manager
+        before = [*manager.cleanup_transforms, *manager.line_transforms, *manager.token_transformers]
+        return before + self.input_transformers_post
 
     def init_profile_dir(self, profile_dir: Any) -> None:
         """Use an empty profile: no settings of a user are read, and no folder is made for them."""
@@ -136,6 +149,16 @@ class Shell(InteractiveShell):
 
     def ask_exit(self) -> None:
         pass
+
+    def transform_cell(self, raw_cell: str) -> str:
+        """Translate a cell from IPython's syntax to Python's. Several lines of Python are returned as they are.
+
+        IPython splits every cell into tokens, which takes longer than to run many cells. One line is left to it: it
+        may be a magic without a %.
+        """
+        if self._transforms() == self.usual_transforms and is_plain_python(raw_cell):
+            return raw_cell if raw_cell.endswith("\n") else raw_cell + "\n"
+        return super().transform_cell(raw_cell)
 
     async def run_ast_nodes(
         self, nodelist: Sequence[ast.stmt], cell_name: str, interactivity: str = "last_expr", *more: Any, **named: Any
@@ -202,6 +225,19 @@ class Shell(InteractiveShell):
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(command, shell=True, check=False, **options)
         return done.returncode, done.stdout.decode(errors="replace")
+
+
+def is_plain_python(source: str) -> bool:
+    """Return whether a source is two or more lines of Python that IPython would run as they stand."""
+    if source[:1].isspace() or "\n" not in source.strip() or PROMPT.search(source):
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # IPython warns when it compiles the cell
+            ast.parse(source)
+        return True
+    except Exception:  # a magic, a shell command, or an error that IPython reports
+        return False
 
 
 def single_imports(statement: ast.stmt) -> list[ast.stmt]:

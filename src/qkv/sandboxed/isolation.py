@@ -66,8 +66,10 @@ def _working_directory() -> str:
 
 def reset_torch() -> None:
     """Set the global settings of torch that answers run with."""
-    torch.set_grad_enabled(True)
-    torch.set_default_dtype(torch.float32)
+    if not torch.is_grad_enabled():
+        torch.set_grad_enabled(True)
+    if torch.get_default_dtype() != torch.float32:
+        torch.set_default_dtype(torch.float32)
     _set_default_device(torch.device("cpu"))
 
 

@@ -89,7 +89,7 @@ def _observation(case: Case, left: Trace) -> Observation:
         changed=tuple(dict.fromkeys(_changed(case, left.handed))),
         changed_later=tuple(i for i, value in left.at_the_end if not _almost_equal(value, left.results[i])),
         generators=tuple(map(_generator_fate, seeds, left.generators)),
-        global_draws=not all(torch.equal(state, left.random_states[0]) for state in left.random_states),
+        global_draws=not all(_identical(state, left.random_states[0]) for state in left.random_states),
         gradients=None if left.gradients is None else dict(left.gradients),
         gradient_raised=left.gradient_raised,
         printed=left.printed,

@@ -41,7 +41,7 @@ class Trace:
         at_the_end: the steps that called something, with their results as they are after the last step
         handed: the tensors and lists that were passed to the answer, in order, as they are after the run
         generators: each generator's seed and state after the run
-        random_states: torch's global random state, before and after the run
+        random_states: torch's global random state, before and after the run; in a grader, hashes of them
     """
 
     results: tuple[Any, ...] = ()
@@ -51,7 +51,7 @@ class Trace:
     at_the_end: tuple[tuple[int, Any], ...] = ()
     handed: tuple[tuple[Where, Any], ...] = ()
     generators: tuple[tuple[int, Tensor], ...] = ()
-    random_states: tuple[Tensor, ...] = ()
+    random_states: tuple[Tensor | str, ...] = ()
     gradients: tuple[tuple[Where, Tensor | None], ...] | None = None
     gradient_raised: Raised | None = None
     printed: str = ""
@@ -59,14 +59,19 @@ class Trace:
 
 
 def trace(answer: Any, cases: Sequence[Case], gradients: bool = False) -> tuple[list[Trace], list[Trace]]:
+    """Run the answer on every case, twice, without a lasting effect on this process. Return the traces of both runs."""
+    with undisturbed(), quiet():
+        return trace_twice(answer, cases, gradients)
+
+
+def trace_twice(answer: Any, cases: Sequence[Case], gradients: bool) -> tuple[list[Trace], list[Trace]]:
     """Run the answer on every case, then again in reverse order. Return the traces of both runs, in the cases' order.
 
     The second run shows whether a result depends on earlier calls. Gradients are computed only in the second run, so
     that the results of an answer without gradients are recorded in the first.
     """
-    with undisturbed(), quiet():
-        first = [Run(answer, False).trace(case) for case in cases]
-        again = [Run(answer, gradients and case.gradients).trace(for_second_run(case)) for case in reversed(cases)]
+    first = [Run(answer, False).trace(case) for case in cases]
+    again = [Run(answer, gradients and case.gradients).trace(for_second_run(case)) for case in reversed(cases)]
     return first, again[::-1]
 
 

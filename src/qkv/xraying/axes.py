@@ -47,7 +47,3 @@ class Counted:
     def _is_times(self, count: int, grown: int) -> bool:
         """Check whether an axis counts it a whole number of times."""
         return count < grown and any(count % n == 0 and count * more == grown * n for n, more in self.sizes)
-
-    def grows(self, i: int, shape: Shape) -> bool:
-        """Check whether the result of operation `i` counts the same, in any way."""
-        return bool(self.spans(i, shape)) if self.grown is None else shape != self.grown[i]

@@ -141,7 +141,7 @@ def _fault(operations: Sequence[Operation]) -> int | None:
             found.append(blame)
         if operation.may_mix or operation.is_whole():
             blame = None
-        elif blame is None and operation.grows and operation.is_mixed():
+        elif blame is None and operation.spans and operation.is_mixed():
             blame = i
         blamed.append(blame)
         if i not in used:
@@ -162,7 +162,7 @@ def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
     at, i = min(faults)
     counted, operations = followed[i]
     operation = operations[at]
-    first, end = next(iter(operation.spans), (0, 1))
+    first, end = operation.spans[0]
     slot, slots = next((slot, slots) for slot, slots in enumerate(operation.slots((first, end))) if len(slots) > 1)
     named = f"{', '.join(map(str, slots[:SHOWN]))}{', …' * (len(slots) > SHOWN)}"
     place = operation.place

@@ -48,7 +48,6 @@ class Operation:
         shape: the shape of its result
         inputs: the indices of the operations whose results it read
         spans: where its result counts tokens, or examples
-        grows: whether it counts them in any way: it has another shape if the inputs are longer
         may_mix: whether it mixes them on purpose
         reach: a bool tensor (*shape, slots): which slots of the inputs reach which numbers
     """
@@ -58,7 +57,6 @@ class Operation:
     shape: Shape
     inputs: tuple[int, ...]
     spans: Sequence[Span]
-    grows: bool
     may_mix: bool
     reach: Tensor
 
@@ -147,8 +145,7 @@ class Run(TorchFunctionMode):
         """Return the next operation of this run."""
         i, shape, counted = len(self.operations), tuple(result.shape), self.counted
         may_mix = name in MIXING and counted.what == "tokens"
-        spans, grows = counted.spans(i, shape), counted.grows(i, shape)
-        return Operation(name, _place(), shape, inputs, spans, grows, may_mix, _reach(result, copies))
+        return Operation(name, _place(), shape, inputs, counted.spans(i, shape), may_mix, _reach(result, copies))
 
 
 def run(

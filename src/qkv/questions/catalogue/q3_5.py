@@ -48,8 +48,10 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
         raise ValueError(
             t("each size is from 1 to {most}, and these are {shapes}", most=f"{MAX_SIZE:,}", shapes=shapes)
         )
-    # torch.broadcast_shapes would import sympy, which takes seconds
-    leading = torch.broadcast_tensors(*(x[..., 0, 0] for x in (q, k, v)))[0].numel()
+    leading = q.shape[:-2].numel()
+    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        # torch.broadcast_shapes would import sympy, which takes seconds
+        leading = torch.broadcast_tensors(*(x[..., 0, 0] for x in (q, k, v)))[0].numel()
     if leading * q.shape[-2] * max(k.shape[-2], v.shape[-1]) > MAX_NUMBERS:
         raise ValueError(
             t("the scores and the output may have {most} numbers, and these would have more", most=f"{MAX_NUMBERS:,}")

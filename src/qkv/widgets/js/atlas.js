@@ -22,6 +22,7 @@ const SMALL = 32; // pixels of a small map, at most
 const LABELS = 16; // tokens that a side of a matrix names, at most
 const LISTED = 16; // tokens in the list, at most: of more, those that are looked at most
 const SIDE = 6; // small maps side by side on a phone, at most
+const BESIDE = 6; // so many small maps stand in two columns beside the tokens on a phone; more stand in three
 const FEW = 12; // so many heads are all shown on a phone; of more, those of one layer
 const MANY = [144, 16]; // of more heads, or more in a layer, only one layer is shown on a desk too
 const SEEN = 0.005; // a smaller weight is drawn as 0
@@ -192,7 +193,7 @@ export function allHeads(seen, look, set, id) {
   };
   return html`<fieldset class="qkv-control qkv-atlas-all">
     <legend class="qkv-unseen">${t`head`}</legend>
-    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}; --columns: ${columnsOf(layers * heads > SIDE ? heads : layers * heads)}">${repeat(
+    <div class="qkv-atlas-grid ${score ? "qkv-atlas-ordered" : ""}" style="--heads: ${heads}; --columns: ${columnsOf(layers * heads > SIDE ? heads : layers * heads)}; --beside: ${(layers * heads > FEW ? heads : layers * heads) > BESIDE ? 3 : 2}">${repeat(
       ordered(scores, look.order, layers * heads),
       (i) => i,
       one,
@@ -204,10 +205,18 @@ export function allHeads(seen, look, set, id) {
  * @param {number} count */
 const columnsOf = (count) => Math.ceil(count / Math.ceil(count / SIDE));
 
-/** Return how many heads are shown at once, as classes for the style.
+/** Return how many heads are shown at once, and whether they stand beside the tokens on a phone, as classes for the style.
  * @param {Part} part */
-export const sizeOf = ({ layers, heads }) =>
-  layers * heads <= FEW ? "qkv-atlas-few" : layers * heads > MANY[0] || heads > MANY[1] ? "qkv-atlas-many" : "";
+export const sizeOf = (part) => {
+  const { layers, heads } = part;
+  const count =
+    layers * heads <= FEW ? "qkv-atlas-few" : layers * heads > MANY[0] || heads > MANY[1] ? "qkv-atlas-many" : "";
+  return isLong(part) ? count : `${count} qkv-atlas-beside`;
+};
+
+/** Check whether a text has no room for a line for each of its tokens.
+ * @param {Part} part */
+const isLong = ({ queries, keys }) => keys.length > LISTED || queries !== keys;
 
 /** Return the choice of a layer, for where not all heads are shown.
  * @param {Seen} seen
@@ -275,10 +284,9 @@ export const orders = (seen, look, set, id) =>
  * @param {Look} look
  * @param {Set} set */
 export const oneHead = (seen, look, set) => {
-  const isLong = seen.keys.length > LISTED || seen.queries !== seen.keys;
-  const kind = look.matrix ? "" : isLong ? "qkv-atlas-long" : "qkv-atlas-short";
+  const kind = look.matrix ? "" : isLong(seen) ? "qkv-atlas-long" : "qkv-atlas-short";
   return html`<div class="qkv-atlas-box ${kind}" style="--n: ${Math.min(LISTED, seen.keys.length)}">
-    ${look.matrix ? matrix(seen, look, set) : isLong ? long(seen, look, set) : short(seen, look, set)}
+    ${look.matrix ? matrix(seen, look, set) : isLong(seen) ? long(seen, look, set) : short(seen, look, set)}
     ${over(seen, set)}
   </div>`;
 };
@@ -290,13 +298,13 @@ const over = ({ queries, token }, set) =>
   html`<input class="qkv-over" type="range" aria-label=${t`token that looks`} min="1" max=${queries.length} aria-valuetext=${`${token + 1}: ${spaced(queries[token])}`} .value=${live(String(token + 1))}
     @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>`;
 
-/** Return the switch between the list and a map with names.
+/** Return the switch between the list and a large map with names.
  * @param {Look} look
  * @param {Set} set */
 export const matrixOf = ({ matrix }, set) =>
-  toggle({ label: t`names on both sides of the large map`, checked: matrix, onChange: (matrix) => set({ matrix }) });
+  toggle({ label: t`a large map with names on both sides`, checked: matrix, onChange: (matrix) => set({ matrix }) });
 
-/** Return all tokens, a line each, and the map. A press on a line, or a drag along the lines, chooses the token.
+/** Return all tokens, a line each, and the map, for which a phone has no room. A press on a line, or a drag along the lines, chooses the token.
  * @param {Seen} seen
  * @param {Look} look
  * @param {Set} set */
@@ -448,7 +456,7 @@ export function finding({ layer, head, queries, keys, token, row }, count = NAME
 /** Return the same as one line above the picture, with the largest weight alone.
  * @param {Seen} seen */
 export const lead = (seen) =>
-  html`<p class="qkv-atlas-finding">${finding(seen, 1, (text, kind) => html`<b class="qkv-atlas-${kind}">${text}</b>`)}</p>`;
+  html`<p class="qkv-lead qkv-atlas-finding">${finding(seen, 1, (text, kind) => html`<b class="qkv-atlas-${kind}">${text}</b>`)}</p>`;
 
 /* ---- numbers */
 

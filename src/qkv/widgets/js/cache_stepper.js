@@ -271,8 +271,10 @@ function row(state, handle, { word, i, name }, set) {
   const input = names[i]
     ? html`<input class="qkv-over qkv-keys" type="radio" name=${name} aria-label=${names[i]} .checked=${live(i === chosen)} @change=${() => set(choose(i))}>`
     : "";
+  const isChosen = i === chosen || isPrompt;
+  const ring = isChosen && names[i] ? html`<b class="qkv-knob" aria-hidden="true">↕</b>` : "";
   return html`<div class="qkv-kv-row" data-place=${i} data-is=${lookOf(run(state, state.cached), i)} style="--i: ${i}">
-    <label class="qkv-kv-word" data-chosen=${i === chosen || isPrompt}>${input}<span>${word}</span></label>
+    <label class="qkv-kv-word" data-chosen=${isChosen}>${input}<span>${word}</span>${ring}</label>
     ${PARTS.map((part) => html`<i data-part=${part}></i>`)}${TEXT.slice(0, i + 1).map((_, j) => html`<i data-part="score" style="--j: ${j}"></i>`)}
   </div>`;
 }

@@ -135,7 +135,7 @@ function measured(state, set, id) {
   const known = effects.findIndex((each) => isOf(each, state.off));
   return html`<div class="qkv-atlas-switches">
     ${choices({
-      label: t`heads that were switched off before this page was saved`,
+      label: t`switched off before the page was saved:`,
       name: `${id}-off`,
       value: state.off.length ? known : -1,
       options: [{ value: -1, label: t`none` }, ...effects.map(({ off }, value) => ({ value, label: named(off) }))],
@@ -188,6 +188,9 @@ function cells(measured, isDecoder) {
   if (measured.loss === null) return html`<td>${shown(measured.cosine)}</td>`;
   const likeliest = measured.likeliest
     .slice(0, 3)
-    .map(([token, chance]) => `${spaced(token)} ${num(chance, { places: 2 })}`);
-  return html`<td>${shown(measured.loss)}</td><td>${likeliest.join(", ")}</td>`;
+    .map(
+      ([token, chance], i) =>
+        html`<span class="qkv-atlas-next">${i ? t`, ` : ""}${spaced(token)} ${num(chance, { places: 2 })}</span>`,
+    );
+  return html`<td>${shown(measured.loss)}</td><td>${likeliest}</td>`;
 }

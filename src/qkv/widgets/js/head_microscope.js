@@ -204,7 +204,7 @@ function tape(state, { ids, n, at, row }, set) {
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
       <input class="qkv-over" type="range" aria-label=${t`position`} min="1" max=${n} aria-valuetext=${t`${at + 1} of ${n}: ${symbol(ids[at])}`}
         .value=${live(String(at + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ position: target.valueAsNumber - 1 })}></div>
-    <div class="qkv-scope-lane"><i class="qkv-scope-ring" aria-hidden="true"></i></div>
+    <div class="qkv-scope-lane"><i class="qkv-knob qkv-scope-ring" aria-hidden="true">↔</i></div>
   </div>`;
 }
 

@@ -52,13 +52,15 @@ export default widget("HeadSplitter", {
 /** Return the sentence about the tape: whole, on its way, or dealt.
  * @param {State} state */
 function lead(state) {
-  if (state.dealt >= DEALT) return sentences(state, state.wrong, (count) => html`<b class="qkv-amiss">${count}</b>`);
+  const mark = (/** @type {number} */ count) => html`<b class="qkv-amiss">${count}</b>`;
+  if (state.dealt >= DEALT)
+    return state.pressed
+      ? sentences(state, state.wrong, mark).slice(1)
+      : html`${placing(state, state.wrong, mark)} ${t`Press a word to change it.`}`;
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`Pull the ring: the same ${tape} numbers go to the heads, rightly and wrongly.`;
-  return state.n_heads === 1
-    ? t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to 1 head.`
-    : t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down to deal it to ${state.n_heads} heads.`;
+  return t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`;
 }
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
@@ -203,7 +205,7 @@ function picture(state, set, id) {
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
     ${way(state, "right")} ${way(state, state.wrong)}
-    <label class="qkv-deal-ring"><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
+    <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
         .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
     </label>

@@ -13,6 +13,7 @@ import {
   orders,
   scoresTable,
   seenIn,
+  sizeOf,
   weightsTable,
 } from "./atlas.js";
 import { button, html, logSlider, nothing, num, readings, remember, t, tables, toggle, widget } from "./base.js";
@@ -45,7 +46,7 @@ export default widget("RealModel", {
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => same(each, [layer, head]));
     return html`<div class="qkv-real">${sentence(state, set, id)}</div>
-      <div class="qkv-atlas qkv-real-atlas">
+      <div class="qkv-atlas qkv-real-atlas ${sizeOf(seen)}">
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
@@ -245,7 +246,7 @@ function offer({ phase, loaded, total, problem }, set) {
       <progress aria-label=${t`model loaded`} max=${total || 1} value=${loaded}></progress>`;
   }
   return html`<div class="qkv-real-offer">${button({ label: t`Load the model (${SIZE})`, onClick: () => load(set) })}
-    <p class="qkv-note">${problem || t`Then type any sentence, and switch heads off. What you type stays in this page.`}</p></div>`;
+    <p class="qkv-note">${problem || t`Then type any sentence. It stays in this page.`}</p></div>`;
 }
 
 /** @param {ReturnType<typeof seenIn>} seen

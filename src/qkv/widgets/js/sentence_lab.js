@@ -26,7 +26,7 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
-const FAINT = 0.03; // a smaller weight is not drawn in a small map
+const SHADES = 16; // of a small map; a weight below half of one is not drawn
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
 const OFFERED = 6; // so many words are offered to replace one; a press on it goes through all of them
 const ROOMY = 8; // the number of words up to which each has room for its class below it
@@ -38,7 +38,7 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 /** @import { Places } from "./engine/trained.js" */
 /** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
  *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
- *   changing: number, typing: boolean, draft: string | null, marks: boolean[] | null }} State */
+ *   changing: number, typing: boolean, draft: string | null, turning: string, marks: boolean[] | null }} State */
 /** @typedef {{ problem: "unknown", unknown: string[] }
  *   | { problem: "length", unknown?: undefined }} Problem */
 /** @typedef {object} Seen
@@ -56,8 +56,8 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 
 export default widget("SentenceLab", {
   // The index of the word that is being changed (−1: the last that can be), whether the sentence is typed, the text that
-  // is being typed, and for each sentence of the exam whether its noun was found.
-  own: { changing: -1, typing: false, draft: null, marks: null },
+  // is being typed, the handle that is shown if there are many, and for each sentence of the exam whether its noun was found.
+  own: { changing: -1, typing: false, draft: null, turning: "", marks: null },
   setup: ({ state, set, eachDrawing }) => {
     if (state.handles.length === 0) return undefined;
     const { check, close } = examiner({ settings: () => settings(state), report: (marks) => set({ marks }) });
@@ -75,7 +75,7 @@ export default widget("SentenceLab", {
       ${state.handles.length ? handles(seen, state, set, id) : nothing}
       ${finding(seen)}
       ${state.matrix && !seen.problem ? matrixOf(seen, set, id) : sentence(seen, state, set, id)}
-      ${modes(state, set, id)}
+      ${state.handles.length ? nothing : modes(state, set, id)}
       ${state.typing || seen.problem ? field(state, set) : nothing}
       ${tables(() => (seen.problem ? [] : numbers(seen)))}`;
   },
@@ -211,7 +211,7 @@ function looking(seen) {
  * @returns {Finding} */
 function answer(seen) {
   const { words, said, it, from, off } = seen;
-  if (it < 0) return t`Its class: ${[className(said.classes[from]), "qkv-read-as"]}.`;
+  if (it < 0) return classAnswer(seen);
   const found = /** @type {string} */ (said.refersTo.get(it));
   /** @type {[string, string]} */
   const noun = [CHINESE.test(words[it]) ? glossed(found) : found, "qkv-read-as"]; // in English, a word of Chinese is wrong anyway
@@ -219,6 +219,17 @@ function answer(seen) {
   const { isAlike, word } = looked(seen);
   if (from === it && !off && !isAlike && word !== found) return t`But the answer is ${noun}: an arc is no proof.`;
   return t`Read as: ${[reading(seen), "qkv-read-as"]}.`;
+}
+
+/** Return the class of the chosen word, and the classes of the same word at other places of the sentence.
+ * @param {Seen} parts
+ * @returns {Finding} */
+function classAnswer({ words, said, from }) {
+  const named = (/** @type {string[]} */ classes) =>
+    /** @type {[string, string]} */ ([classes.map(className).join(", "), "qkv-read-as"]);
+  const elsewhere = said.classes.filter((_, i) => i !== from && words[i] === words[from]);
+  const own = named([said.classes[from]]);
+  return elsewhere.length ? t`Its class: ${own}. Elsewhere: ${named(elsewhere)}.` : t`Its class: ${own}.`;
 }
 
 const plain = (/** @type {Finding} */ parts) =>
@@ -305,7 +316,7 @@ function wordOf(i, seen, set, id) {
       exchanges[i].length
         ? html`<label class="qkv-exchange"><input class="qkv-over" type="radio" name="${id}-word" aria-label=${t`change ${wordAt(words, i)}`}
             .checked=${live(i === changing)} @change=${() => set({ changing: i, draft: null })}
-            @click=${() => i === changing && set({ sentence: nextOf(seen).makes, draft: null })}>${token}</label>`
+            @click=${() => i === changing && set({ sentence: nextOf(seen).makes, draft: null })}>${token}${i === changing ? html`<i class="qkv-badge" aria-hidden="true">↻</i>` : nothing}</label>`
         : html`<label for="${id}-look-${i}">${token}</label>`
     }
     ${GLOSSES.has(word) ? html`<small class="qkv-gloss">${GLOSSES.get(word)}</small>` : nothing}
@@ -523,6 +534,18 @@ const COLDEST = 0.01;
 const HOTTEST = 1000;
 const HALF_WRONG = 24; // the temperature at which half of the answers are wrong
 
+const TOGETHER = 2; // so many handles are shown at once; of more, one at a time
+
+/** @type {Record<string, { name: () => unknown, isMoved: (state: State) => boolean }>} */
+const NAMES = {
+  scale: { name: () => ROOT(), isMoved: ({ scaled }) => !scaled },
+  temperature: { name: () => html`<var>T</var>`, isMoved: ({ temperature }) => temperature !== 1 },
+  heads: { name: () => t`heads`, isMoved: ({ heads }) => !heads.flat().every(Boolean) },
+  positions: { name: () => t`positions`, isMoved: ({ positions }) => !positions },
+  layers: { name: () => t`layers`, isMoved: ({ layers }) => !layers.every(Boolean) },
+};
+const ROOT = () => html`√${html`<var>d<sub>k</sub></var>`}`;
+
 /** @type {Record<string, (state: State, set: SetState<State>, seen: Problem | Seen) => unknown>} */
 const HANDLES = {
   temperature: ({ temperature }, set) => html`<div class="qkv-heated">
@@ -591,31 +614,24 @@ function exchange({ currentTarget }, seen, set) {
   });
 }
 
-/** Return for each layer its heads as small maps of their weights, which a press switches off, and the choice of the
- * layer that the arcs show.
+/** Return for each layer its name or its switch, and its heads as small maps of their weights.
+ * @param {string[]} names of the handles that are shown
  * @param {Problem | Seen} seen
  * @param {State} state
- * @param {SetState<State>} set
- * @param {string} id */
-function board(seen, state, set, id) {
-  const { handles, layers, layer } = state;
-  if (!handles.includes("heads") && !handles.includes("layers")) return nothing;
-  return html`<div class="qkv-board">${LAYERS.map(
-    (l) => html`<div>
-      <div><label class="qkv-chip qkv-pick"><input class="qkv-over" type="radio" name="${id}-layer"
-        .checked=${live(layer === l + 1)} @change=${() => set({ layer: /** @type {1 | 2} */ (l + 1) })}>${t`arcs of layer ${l + 1}`}</label>
-      ${
-        handles.includes("layers")
-          ? toggle({
-              label: html`<span class="qkv-unseen">${t`layer ${l + 1}`}</span>`,
-              checked: layers[l],
-              onChange: (value) => set({ layers: layers.map((on, i) => (i === l ? value : on)) }),
-            })
-          : nothing
-      }</div>
-      ${handles.includes("heads") ? HEADS.map((h) => headMap(seen, l, h, state, set)) : nothing}
-    </div>`,
-  )}</div>`;
+ * @param {SetState<State>} set */
+function board(names, seen, state, set) {
+  if (!names.includes("heads") && !names.includes("layers")) return nothing;
+  const { layers, layer } = state;
+  const turn = (/** @type {number} */ l) => (/** @type {boolean} */ now) =>
+    set({ layers: layers.map((on, i) => (i === l ? now : on)) });
+  return html`<div class="qkv-board">${LAYERS.map((l) => {
+    const label = t`layer ${l + 1}`;
+    return html`<div>
+      <div>${names.includes("layers") ? toggle({ label, checked: layers[l], onChange: turn(l) }) : html`<span class="qkv-label">${label}</span>`}
+        ${layer === l + 1 ? html`<span class="qkv-note">${t`arcs ↓`}</span>` : nothing}</div>
+      ${names.includes("heads") ? HEADS.map((h) => headMap(seen, l, h, state, set)) : nothing}
+    </div>`;
+  })}</div>`;
 }
 
 /** Return a head's weights as a small map: queries down, keys across. A press switches the head off or on.
@@ -630,33 +646,40 @@ function headMap(seen, l, h, { heads, layers }, set) {
   return html`<label class="qkv-head ${layers[l] && heads[l][h] ? "" : "qkv-head-off"}">
     <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`layer ${l + 1}, head ${h + 1}`} .checked=${live(heads[l][h])} @change=${change}>
     ${seen.problem ? nothing : mapOf(seen, l, h)}
-    <span aria-hidden="true">${t`head ${h + 1}`}</span>
+    <span aria-hidden="true"><i class="qkv-lever ${heads[l][h] && layers[l] ? "" : "qkv-lever-off"}"></i>${t`head ${h + 1}`}</span>
   </label>`;
 }
 
-/** @param {Seen} seen
+/** Return a map with a path for each shade: as an element for each weight, a page would be 2 kB heavier.
+ * @param {Seen} seen
  * @param {number} l
  * @param {number} h */
 function mapOf({ said, words, from }, l, h) {
   const n = words.length;
   const table = said.places[`${l}.attention.weights`].subarray(h * n * n);
-  const cells = Array.from({ length: n * n }, (_, i) => i).filter((i) => table[i] > FAINT);
+  const paths = Array.from({ length: SHADES + 1 }, () => "");
+  for (let i = 0; i < n * n; i++) paths[Math.round(SHADES * table[i])] += `M${i % n} ${Math.floor(i / n)}h1v1h-1z`;
   return html`<svg viewBox="0 0 ${n} ${n}" preserveAspectRatio="none" aria-hidden="true">
-    ${cells.map((i) => svg`<rect x=${i % n} y=${Math.floor(i / n)} width="1" height="1" fill-opacity=${rounded(table[i])} />`)}
+    ${paths.map((d, shade) => (shade && d ? svg`<path fill-opacity=${rounded(shade / SHADES)} d=${d} />` : nothing))}
     <rect class="qkv-map-row" x="0" y=${from} width=${n} height="1" />
-    <path d="M0 ${n}L${n} 0" />
   </svg>`;
 }
 
-/** @param {Problem | Seen} seen
+/** Return the handles and, below them, in how many sentences of the exam the noun was found.
+ * @param {Problem | Seen} seen
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 function handles(seen, state, set, id) {
   const { marks } = state;
+  const isMany = state.handles.length > TOGETHER;
+  const names = isMany ? [state.turning || firstOf(state.handles)] : state.handles;
   return html`<div class="qkv-handles">
-    ${state.handles.map((name) => HANDLES[name]?.(state, set, seen) ?? nothing)}
-    ${board(seen, state, set, id)}
+    ${isMany ? whichHandle(names[0], state, set, id) : nothing}
+    <div class="qkv-turned ${isMany ? "qkv-one-of-many" : ""}">
+      ${names.map((name) => HANDLES[name]?.(state, set, seen) ?? nothing)}
+      ${board(names, seen, state, set)}
+    </div>
     <dl class="qkv-exam">
       <dt class="qkv-unseen">${t`right noun in new sentences`}</dt>
       <dd><span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span> ${t`of ${EXAM_LENGTH} right`}</dd>
@@ -667,6 +690,27 @@ function handles(seen, state, set, id) {
     )}</div>
   </div>`;
 }
+
+/** Return the handle of many that is shown at first: the heads, which are pictures.
+ * @param {string[]} handles */
+const firstOf = (handles) => handles.find((name) => name === "heads") ?? handles[0];
+
+/** Return the choice of the handle that is shown. Those that are not as in training have a mark.
+ * @param {string} value
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const whichHandle = (value, state, set, id) =>
+  pills({
+    label: html`<span class="qkv-unseen">${t`what to change in the model`}</span>`,
+    name: `${id}-handle`,
+    value,
+    options: state.handles.map((name) => ({
+      value: name,
+      label: html`<span>${NAMES[name].name()}${NAMES[name].isMoved(state) ? html`<i aria-hidden="true"> •</i><span class="qkv-unseen">${t`changed`}</span>` : nothing}</span>`,
+    })),
+    onChange: (turning) => set({ turning }),
+  });
 
 /* ---- numbers */
 

@@ -232,6 +232,7 @@ export default widget("SequenceExplorer", {
     const seen = computed(state);
     const kind = KINDS[state.kind];
     return html`${kinds(state, set, id)}
+      ${lead(state, seen)}
       <div class="qkv-two-forms">
         <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
         ${asMatrix(state, seen, set)}
@@ -306,12 +307,11 @@ function asMatrix(state, seen, set) {
         <svg class="qkv-same" viewBox="0 0 1 ${n}" preserveAspectRatio="none" aria-hidden="true">
           ${svg`<path d=${same.map((i) => `M0 ${i + 0.08}h1v0.84h-1z`).join("")} />`}
         </svg>
-        <div class="qkv-looked-at"><b class="qkv-row-grip" aria-hidden="true">↕</b></div>
+        <div class="qkv-looked-at"><b class="qkv-knob qkv-row-grip" aria-hidden="true">↕</b></div>
         <input class="qkv-over" type="range" aria-label=${t`row`} min="1" max=${n} .value=${live(String(row + 1))}
           aria-valuetext=${t`${row + 1} of ${n}: ${unit()} ${names[row]}`} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ row: target.valueAsNumber - 1 })}>
       </div>
     </div>
-    ${caption(state, seen)}
   </div>`;
 }
 
@@ -337,17 +337,18 @@ const shades = (state, rows) =>
 const pictured = (rows) =>
   t`X: ${rows.length} rows of ${rows[0].length} numbers, shaded from 0, as the page, to 1, as its text.`;
 
-/** Return the size of the matrix, and what there is to say of the chosen row: nothing distinguishes it from one with the
- * same numbers.
+/** Return which row the chosen piece is, and what there is to say of it: nothing distinguishes it from one with the same
+ * numbers.
  * @param {State} state
  * @param {Seen} seen */
-function caption(state, { rows, names, row, same }) {
+function lead(state, { rows, names, row, same }) {
   const size = html`<b><i>X</i>: ${num(rows.length)} × ${num(rows[0].length)}</b>`;
   const name = html`<b>${names[row]}</b>`;
   const isNew = state.kind === "text" && state.embedded && !Object.hasOwn(EMBEDDING, names[row]);
   const sign = html`<i class="qkv-same-sign"></i>`;
-  return html`<p class="qkv-note qkv-x-says"><span>${KINDS[state.kind].caption(state, size)}</span>
-    ${same.length ? html`<span>${same.length > 1 ? t`${sign} ${same.length} other rows have the same numbers.` : t`${sign} Row ${same[0] + 1} has the same numbers.`}</span>` : nothing}
+  const what = same.length || isNew ? html`${size}.` : KINDS[state.kind].caption(state, size); // in two lines
+  return html`<p class="qkv-lead qkv-x-says">${t`${name} is row ${row + 1} of ${what}`}
+    ${same.length ? html`<span>${same.length > 1 ? t`${sign} ${same.length} other rows are the same.` : t`${sign} Row ${same[0] + 1} has the same numbers.`}</span>` : nothing}
     ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
 }
 

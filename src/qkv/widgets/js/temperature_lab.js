@@ -57,15 +57,23 @@ const tempered = remember(
 const measured = (/** @type {Pick<State, "scores" | "d_k" | "temperature">} */ { scores, d_k, temperature }) =>
   tempered(scores, d_k, temperature);
 
-/** Return the sentence about the weights, and beside scores their entropy too.
+/** Return the weights at T = 1 with scaled scores, which those of a wide head are compared with.
+ * @param {State} state */
+const weightsBefore = ({ scores }) => measured({ scores, d_k: 1, temperature: 1 }).weights;
+
+/** Return the sentence about the weights.
  * @param {State} state */
 function lead(state) {
   const { weights, spread } = measured(state);
   const [top, next] = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
-  const entropy = html`<small>${t`Entropy: ${num(spread, { places: 2 })} nats.`}</small>`;
-  return html`<p class="qkv-lead">${leading(state.tokens, weights, spread, top, next)}
-    ${state.handles.includes("scores") ? entropy : nothing}</p>`;
+  const before = weightsBefore(state);
+  const isUndone = state.d_k > 1 && weights.every((weight, i) => Math.abs(weight - before[i]) < 0.005);
+  return html`<p class="qkv-lead">${isUndone ? undone(state) : leading(state.tokens, weights, spread, top, next)}</p>`;
 }
+
+/** @param {State} parts */
+const undone = ({ temperature, d_k }) =>
+  t`${html`<b>T = ${num(temperature, { digits: 3 })}</b>`} undoes × ${rootOf(d_k)}: every weight is as before.`;
 
 /** @param {string[]} tokens
  * @param {number[]} weights
@@ -90,7 +98,8 @@ function rows(state, set, hasScores) {
   const reach = reachOf(state);
   const values = stepsUpTo(reach);
   const dots = dotsOf(state);
-  return html`<div class="qkv-keys">${hasScores ? heads() : nothing}${state.tokens.map((token, i) => {
+  const before = state.handles.includes("width") ? weightsBefore(state) : null;
+  return html`<div class="qkv-keys">${hasScores ? heads(before !== null) : nothing}${state.tokens.map((token, i) => {
     const score = state.scores[i];
     const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
     const putNearest = (/** @type {number} */ share) =>
@@ -101,13 +110,22 @@ function rows(state, set, hasScores) {
     return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
       ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
-      ${weightBar({ weight: weights[i], dots: dots[i], slider: hasScores ? nothing : slider, drag: pulled(state, set, weights[i], putWeight) })}
+      ${
+        hasScores
+          ? html`<div class="qkv-weight-bar">${weightMarks(weights[i], dots[i], before?.[i])}</div>`
+          : weightBar({
+              marks: weightMarks(weights[i], dots[i], before?.[i]),
+              slider,
+              drag: pulled(state, set, weights[i], putWeight),
+            })
+      }
     </div>`;
   })}</div>`;
 }
 
-const heads = () => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
-  <span class="qkv-of-scores">${t`score`}</span><span>${t`weight`}</span>
+const heads = (/** @type {boolean} */ hasBefore) => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
+  <span class="qkv-of-scores">${t`score`}</span><span class="qkv-of-weights">${t`weight`}</span>
+  ${hasBefore ? html`<span class="qkv-of-before">${t`old`}</span>` : nothing}
 </div>`;
 
 const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 });
@@ -164,14 +182,20 @@ const scoreSlider = ({ token, score, shown, values, put }) => html`<input class=
 /** Return a score as short as it has room for: 1.9, −310, 8000. */
 const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 }).replace(",", "");
 
-/** Return a weight as a bar with a handle at its end, its number behind the handle or in a long bar, and a row of dots: a dot for each time
- * that its token was drawn.
- * @param {{ weight: number, dots: number[], slider: unknown, drag: Listener }} parts */
-const weightBar = ({ weight, dots, slider, drag }) => html`<div class="qkv-weight-bar qkv-drag"
-    @pointerdown=${drag} @pointermove=${drag}>
-  <i></i><b class=${weight < LONG ? "" : "qkv-in-bar"}>${num(weight, { places: 2 })}</b>
-  ${dots.map((turn, k) => html`<u style="--qkv-k: ${k / DOTS}; --qkv-turn: ${turn}"></u>`)}${slider}
-</div>`;
+/** Return a weight as a bar with a handle at its end.
+ * @param {{ marks: unknown, slider: unknown, drag: Listener }} parts */
+const weightBar = ({ marks, slider, drag }) =>
+  html`<div class="qkv-weight-bar qkv-drag" @pointerdown=${drag} @pointermove=${drag}>${marks}${slider}</div>`;
+
+/** Return a weight as a bar, its number behind the bar or in a long one, a line at the weight before, if there is one,
+ * and a row of dots: a dot for each time that its token was drawn.
+ * @param {number} weight
+ * @param {number[]} dots
+ * @param {number} [before] */
+const weightMarks = (weight, dots, before) => html`<i></i>
+  ${before === undefined ? nothing : html`<s style="--qkv-before: ${before}"></s>`}
+  <b class=${weight < LONG ? "" : "qkv-in-bar"}>${num(weight, { places: 2 })}</b>
+  ${dots.map((turn, k) => html`<u style="--qkv-k: ${k / DOTS}; --qkv-turn: ${turn}"></u>`)}`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999.
  * @param {State} state
@@ -191,7 +215,7 @@ function hint({ scores, first, d_k, handles }, set) {
   const changed = scores.filter((score, i) => first && score !== first[i]);
   const ended = changed.some((score) => Math.abs(score) === reach);
   return html`<div class="qkv-hint">
-    <p class="qkv-note">${ended ? endOf(reach, d_k) : handles.includes("scores") ? t`Drag T, a score or a weight.` : t`Drag T, or a word’s bar.`}</p>
+    <p class="qkv-note">${ended ? endOf(reach, d_k) : handles.includes("scores") ? t`Drag T, or a score.` : t`Drag T, or a word’s bar.`}</p>
     ${changed.length ? button({ label: t`reset scores`, onClick: () => first && set({ scores: first }) }) : nothing}
   </div>`;
 }
@@ -260,7 +284,7 @@ function thermometer(state, set) {
   return html`<div class="qkv-thermometer">
     <span aria-hidden="true">${t`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
-      <i></i><b aria-hidden="true"><var>T</var>${short}</b>
+      <i></i><b class="qkv-knob" aria-hidden="true"><var>T</var>${short}</b>
       <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation="vertical" min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>

@@ -68,9 +68,9 @@ export default widget("TrainLab", {
   view: (state, set, id) => {
     const seen = seenIn(state);
     return html`<div class="qkv-train">
+      <p class="qkv-lead">${shownText(state, seen)}${problemText(state)}</p>
       <div class="qkv-train-pictures">${pictures(state, seen, set)}</div>
       ${curves(state, seen, set, id)}
-      <p class="qkv-train-finding">${shownText(state, seen)}${problemText(state)}</p>
       <div class="qkv-train-buttons">${trainButton(state, seen, set)} ${unfolding(state, set, id)}</div>
       <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
         ${settings(state, set, id)}
@@ -258,7 +258,7 @@ function findingText(state, run, frame) {
   return t`${name}, step ${frame.step} of ${STEPS}: ${SAYS[state.task].during(frame)}`;
 }
 
-/** Return what is seen below the curves: how good the shown model is there, or at the end what it does instead.
+/** Return the sentence above the pictures: how good the shown model is there, or at the end what it does instead.
  * @param {State} state
  * @param {Seen} seen */
 function shownText(state, seen) {
@@ -281,11 +281,11 @@ const SAYS = {
   },
   repeater: {
     during: ({ score }) => t`surprise ${nats(score)} at symbols that come again.`,
-    end: ({ score }) => t`surprise ${nats(score)} at symbols that come again; a guess has ${nats(GUESS)}.`,
+    end: ({ score }) => t`surprise ${nats(score)}; a guess has ${nats(GUESS)}.`,
   },
   labeller: {
-    during: ({ score }) => t`${percent(score)} of the labels of saw are right, in 100 new sentences.`,
-    end: ({ score }) => t`${percent(score)} of the labels of saw are right, in 1,000 new sentences.`,
+    during: ({ score }) => t`saw has the right label in ${percent(score)} of 100 new sentences.`,
+    end: ({ score }) => t`saw has the right label in ${percent(score)} of 1,000 new sentences.`,
   },
 };
 
@@ -300,7 +300,7 @@ const HABITS = {
   same: () => t`Two saws in one sentence always get the same label.`,
   seen: () => t`It predicts symbols that were there before, but not the one that comes next.`,
   guess: () => t`It has hardly learned more than to guess.`,
-  leak: () => t`In training it saw the answer. Now the future is hidden, and it is worse than a guess.`,
+  leak: () => t`In training it saw the answer. Without it, it is worse than a guess.`,
 };
 
 /** Say what a model does that has not learned its task: at the end of its training alone.
@@ -330,18 +330,19 @@ function pictures(state, seen, set) {
   const isNew = isUntrained(state, seen);
   const looks = (/** @type {number} */ i) => (isNew ? { line: undefined, later: 0 } : lookOf(seen, i));
   if (state.task === "repeater")
-    return layerNames(run.choices.layers, isNew ? NOTHING : frame).map((title, i) =>
-      picture({
-        title,
-        tokens: [...TEXT.slice(0, -1)],
-        from: TEXT.length - 2,
-        ...(title ? looks(i) : { line: undefined, later: 0 }),
-        right: TEXT[TEXT.length - 1],
-        asked: i ? "" : t`next`,
-      }),
-    );
-  if (state.task === "labeller")
-    return SAWS.map((from, i) => picture({ tokens: PUZZLE, from, ...looks(i), right: SAW_IS[i], asked: PUZZLE[from] }));
+    return layerNames(run.choices.layers, isNew ? NOTHING : frame)
+      .slice(0, state.handles.includes("layers") ? 2 : 1)
+      .map((title, i) =>
+        picture({
+          title,
+          tokens: [...TEXT.slice(0, -1)],
+          from: TEXT.length - 2,
+          ...(title ? looks(i) : { line: undefined, later: 0 }),
+          right: TEXT[TEXT.length - 1],
+          asked: i ? "" : t`next`,
+        }),
+      );
+  if (state.task === "labeller") return puzzle(SAWS.map((_, i) => looks(i)));
   const { language, rule } = run.choices;
   const turns = state.handles.includes("rule");
   return SHOWN[language].map((tokens, i) => {
@@ -396,31 +397,71 @@ const widthOf = (word) =>
     return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
   }, GAP);
 
+/** Return where each token of a text begins and ends, in percent of its width.
+ * @param {readonly string[]} tokens */
+function laidOut(tokens) {
+  const widths = tokens.map(widthOf);
+  const total = widths.reduce((sum, width) => sum + width, 0);
+  let start = 0;
+  const middles = widths.map((width) => {
+    start += width;
+    return rounded((100 * (start - width / 2)) / total);
+  });
+  return { widths, middles };
+}
+
+/** Return an arc in a picture that is 100 wide and 10 high.
+ * @param {number} a
+ * @param {number} b
+ * @param {number} weight */
+function arc(a, b, weight) {
+  const top = rounded(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
+  return svg`<path style="--qkv-p: ${rounded(weight)}" d="M${a} 10C${a} ${top} ${b} ${top} ${b} 10" />`;
+}
+
+/** Return the labeller's sentence: arcs from both *saws*, and below each its label.
+ * @param {{ line: Line | undefined, later: number }[]} looks */
+function puzzle(looks) {
+  const { widths, middles } = laidOut(PUZZLE);
+  const { later } = looks[0];
+  const from = (/** @type {number} */ i) => SAWS.indexOf(i);
+  return html`<figure class="qkv-train-picture ${later ? "qkv-train-later" : ""}">
+    <svg class="qkv-train-arcs" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+      ${SAWS.flatMap((saw, i) => PUZZLE.map((_, j) => (j === saw ? nothing : arc(middles[saw], middles[j], looks[i].line?.weights[j] ?? 0))))}
+    </svg>
+    <div class="qkv-train-words qkv-train-puzzle">
+      ${PUZZLE.map((token, j) => html`<span class=${from(j) < 0 ? "" : "qkv-train-asks"} style="flex-grow: ${widths[j]}">${token}</span>`)}
+    </div>
+    <div class="qkv-train-words qkv-train-labels">
+      ${PUZZLE.map((_, j) => {
+        const label = from(j) < 0 ? nothing : labelOf(looks[from(j)].line, SAW_IS[from(j)]);
+        return html`<p class="qkv-train-says" style="flex-grow: ${widths[j]}">${later && j === 0 ? html`<span class="qkv-note">${t`at step ${later}`}</span>` : label}</p>`;
+      })}
+    </div>
+  </figure>`;
+}
+
+/** Return the label of a *saw*, and whether it is right.
+ * @param {Line | undefined} line
+ * @param {string} right */
+function labelOf(line, right) {
+  if (!line) return "?";
+  const [[label, chance]] = line.says;
+  return html`<span class="qkv-train-answer">${label} ${percent(chance)}</span><br>${verdictOf(line, right)}`;
+}
+
 /** Return a text with arcs from the token that asks, and the likeliest answers. With an empty title, only its room is kept.
  * @param {{ title?: unknown, tokens: string[], from: number, line?: Line, later: number, right: string, asked: string,
  *   turn?: { isTurned: boolean, onClick: () => void } | null }} parts */
 function picture({ title, tokens, from, line, later, right, asked, turn = null }) {
-  const widths = tokens.map(widthOf);
-  const total = widths.reduce((sum, width) => sum + width, 0);
-  /** @type {number[]} */
-  const middles = [];
-  let start = 0;
-  for (const width of widths) {
-    middles.push(rounded((100 * (start + width / 2)) / total));
-    start += width;
-  }
+  const { widths, middles } = laidOut(tokens);
   const weights = line?.weights ?? tokens.map(() => 0);
-  const path = (/** @type {number} */ j) => {
-    const [a, b] = [middles[from], middles[j]];
-    const top = rounded(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
-    return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
-  };
   const last = tokens.length - 1;
   const kind = title === "" ? "qkv-train-empty" : later ? "qkv-train-later" : "";
   return html`<figure class="qkv-train-picture ${kind}">
     ${title === undefined ? nothing : html`<figcaption class="qkv-note">${title || "–"}</figcaption>`}
     <svg class="qkv-train-arcs" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      ${tokens.map((_, j) => (j === from ? nothing : svg`<path style="--qkv-p: ${rounded(weights[j] ?? 0)}" d=${path(j)} />`))}
+      ${tokens.map((_, j) => (j === from ? nothing : arc(middles[from], middles[j], weights[j] ?? 0)))}
     </svg>
     <div class="qkv-train-words">
       ${tokens.map((token, j) => {
@@ -428,7 +469,7 @@ function picture({ title, tokens, from, line, later, right, asked, turn = null }
         const style = `flex-grow: ${widths[j]}; --qkv-p: ${rounded(weights[j] ?? 0)}`;
         return turn && j === last
           ? html`<button type="button" class="qkv-train-turn" style=${style} aria-pressed=${turn.isTurned} title=${t`teach it the opposite: this adjective means the other noun`}
-              @click=${turn.onClick}>${token}<span aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</span></button>`
+              @click=${turn.onClick}>${token}<i class="qkv-badge" aria-hidden="true">${turn.isTurned ? "↺" : "↻"}</i></button>`
           : html`<span class=${kind} style=${style}>${token}</span>`;
       })}
     </div>
@@ -439,15 +480,21 @@ function picture({ title, tokens, from, line, later, right, asked, turn = null }
 const SEEN = 0.01; // a smaller chance is left out
 const SURE = 0.1; // by so much the likeliest answer has to be likelier than the next one to count as an answer
 
+/** Return whether the likeliest answer is right, if the model is sure enough of it.
+ * @param {Line} line
+ * @param {string} right */
+function verdictOf({ says: [[word, chance], [, less]] }, right) {
+  if (chance - less < SURE) return t`unsure`;
+  return word === right ? "✓" : `✗ (${right})`;
+}
+
 /** @param {Line | undefined} line
  * @param {string} right
  * @param {boolean} isShort */
 function answers(line, right, isShort) {
   if (!line) return "?";
   const [[word, chance], [other, less]] = line.says;
-  const judged = word === right ? "✓" : `✗ (${right})`;
-  const verdict = chance - less < SURE ? t`unsure` : judged;
-  return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdict}</span>
+  return html`<span class="qkv-train-answer">${word} ${percent(chance)} ${verdictOf(line, right)}</span>
     ${isShort || less < SEEN ? nothing : html`<span class="qkv-note">${other} ${percent(less)}</span>`}`;
 }
 

@@ -53,8 +53,6 @@ const sentences = ({ sentence }, set, id) => html`<fieldset class="qkv-control q
 </fieldset>`;
 
 const shown = (/** @type {number} */ number) => num(number, { places: 2 });
-const glossed = (/** @type {string} */ word) =>
-  GLOSSES.has(word) ? t`${word}, Chinese for ${GLOSSES.get(word)}` : word;
 
 /* ---- the tagger's output for a state */
 
@@ -85,11 +83,18 @@ function computed(state) {
  * @param {number} at */
 const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, theTagger().classes.length));
 
+/** Say which noun of the sentence a word stands for. Where a part is off, it may be one of another sentence.
+ * @param {string[]} words
+ * @param {string} word
+ * @param {string} noun */
+const standsFor = (words, word, noun) =>
+  words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no word of the sentence.`;
+
 /** @param {Seen} parts */
 function answerText({ said, intact, words, n, at }) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
-  const answer = noun ? t`“${words[at]}” stands for ${glossed(noun)}.` : t`“${words[at]}”: ${kind}.`;
+  const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
   const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
   return said === intact
     ? t`${answer} Press a box to switch it off.`
@@ -159,7 +164,7 @@ const switches = (part, state, set, id) =>
     const isIdle = isOfNetwork && !state.feed_forward;
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
     return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
-      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<span>${nameOfPart(part)}</span></label>`;
+      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${nameOfPart(part)}</span></label>`;
   });
 
 /** A press or a swipe that begins on a part chooses no word. */

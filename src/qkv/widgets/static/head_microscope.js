@@ -55,7 +55,7 @@ var bt=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
     <div class="qkv-scope-text">${t.map((i,c)=>H`<span class=${c===o?"qkv-scope-asks":""} style="--qkv-p: ${Math.round(1e3*n[c])/1e3}">${P(i)}</span>`)}
       <input class="qkv-over" type="range" aria-label=${E`position`} min="1" max=${s} aria-valuetext=${E`${o+1} of ${s}: ${P(t[o])}`}
         .value=${Y(String(o+1))} @input=${({target:i})=>r({position:i.valueAsNumber-1})}></div>
-    <div class="qkv-scope-lane"><i class="qkv-scope-ring" aria-hidden="true"></i></div>
+    <div class="qkv-scope-lane"><i class="qkv-knob qkv-scope-ring" aria-hidden="true">\u2194</i></div>
   </div>`}var Po=e=>H`<div class="qkv-scope-says">
   <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${P(e.ids[e.at])}</b> \u2192 <b class="qkv-scope-to">${e.missing?"\u2026":P(e.best[0])}</b></p>
   <div>

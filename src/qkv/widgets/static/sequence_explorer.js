@@ -36,6 +36,7 @@ var at=globalThis,Mt=e=>e,F=at.trustedTypes,qt=F?F.createPolicy("lit-html",{crea
           .value=${q(e.typed??"")} @input=${({target:s})=>t({typed:s.value})}></label>
       ${Wt({label:l`features`,checked:e.embedded,onChange:s=>t({embedded:s})})}
     </div>`},speech:{label:()=>l`speech`,unit:()=>l`window`,rows:({tenths:e})=>_t(e),names:({tenths:e})=>_t(e).map((t,s)=>`${s*10}\u2013${s*10+25} ms`),columns:()=>Array.from({length:bt},(e,t)=>l`band ${t+1}`),marks:Ye,caption:(e,t)=>l`${t}, the loudness in ${bt} bands.`,drawn:cs,settings:({tenths:e},t)=>Vt({label:l`a rising tone, its length`,value:e,min:1,max:5,text:`${x(e/10,{places:1})} s`,onInput:s=>t({tenths:s})})},graph:{label:()=>l`graph`,unit:()=>l`atom`,rows:({molecule:e})=>yt(e).map(t=>ce(xt.indexOf(t),xt.length)),names:({molecule:e})=>yt(e),columns:()=>xt,marks:he,caption:(e,t)=>l`${t}, a column for each kind of atom.`,drawn:ls,settings:({molecule:e},t,s)=>Gt({label:l`molecule`,name:`${s}-molecule`,value:e,options:Object.keys(tt).map(n=>({value:n,label:fe[n]()})),onChange:n=>t({molecule:n})})},image:{label:()=>l`image`,unit:()=>l`patch`,rows:({patch:e})=>nt(e),names:({patch:e})=>nt(e).map((t,s)=>l`down ${Math.floor(s*e/V)+1}, across ${s%(V/e)+1}`),columns:({patch:e})=>Array.from({length:e*e},(t,s)=>[l`red ${s+1}`,l`green ${s+1}`,l`blue ${s+1}`]).flat(),marks:()=>[],caption:(e,t)=>l`${t}, three numbers for each pixel.`,picture:({patch:e})=>ds(e),drawn:hs,settings:({patch:e},t)=>Ft({label:l`side of a patch`,value:e,values:[1,2,4,8],text:e>1?l`${e} pixels`:l`${e} pixel`,onInput:s=>t({patch:s})})}},yt=e=>tt[e].atoms.split(" "),ge=w(()=>ne(.5,D)),Ke=w(()=>oe(ge(),.025*D,.01*D).map(e=>ie(e,bt))),Qe=e=>ge().slice(0,e*D/10),_t=e=>Ke().slice(0,10*e-2),nt=w(e=>ae(Ae,e)),Ze=Kt("SequenceExplorer",{own:{repainted:0,typed:null},setup:({state:e,set:t,root:s,eachDrawing:n})=>{let r=ee(()=>t({repainted:e.repainted+1})),o=new ResizeObserver(()=>ue(s));return o.observe(s),n(()=>ue(s)),()=>{r(),o.disconnect()}},says:e=>{let{rows:t,names:s,row:n}=pe(e),r=k[e.kind].unit();return l`${t.length} rows of ${t[0].length} numbers. Row ${n+1} is ${r} ${s[n]}.`},view:(e,t,s)=>{let n=pe(e),r=k[e.kind];return p`${Je(e,t,s)}
+      ${os(e,n)}
       <div class="qkv-two-forms">
         <div class="qkv-object">${r.drawn(e,n.row,t)}</div>
         ${ss(e,n,t)}
@@ -57,16 +58,15 @@ var at=globalThis,Mt=e=>e,F=at.trustedTypes,qt=F?F.createPolicy("lit-html",{crea
         <svg class="qkv-same" viewBox="0 0 1 ${c}" preserveAspectRatio="none" aria-hidden="true">
           ${A`<path d=${o.map(v=>`M0 ${v+.08}h1v0.84h-1z`).join("")} />`}
         </svg>
-        <div class="qkv-looked-at"><b class="qkv-row-grip" aria-hidden="true">\u2195</b></div>
+        <div class="qkv-looked-at"><b class="qkv-knob qkv-row-grip" aria-hidden="true">\u2195</b></div>
         <input class="qkv-over" type="range" aria-label=${l`row`} min="1" max=${c} .value=${q(String(r+1))}
           aria-valuetext=${l`${r+1} of ${c}: ${h()} ${i[r]}`} @input=${({target:v})=>s({row:v.valueAsNumber-1})}>
       </div>
     </div>
-    ${os(e,t)}
   </div>`}var ns=({rows:e,row:t})=>p`<div class="qkv-cells" role="img" aria-label=${ve(e)}>
   ${e.map((s,n)=>s.map(r=>p`<i style="--qkv-p: ${r}">${n===t?x(r,{digits:1}):d}</i>`))}
-</div>`,rs=(e,t)=>te({label:ve(t),rows:s=>t[s],width:t[0].length,height:t.length,key:t,repainted:e.repainted}),ve=e=>l`X: ${e.length} rows of ${e[0].length} numbers, shaded from 0, as the page, to 1, as its text.`;function os(e,{rows:t,names:s,row:n,same:r}){let o=p`<b><i>X</i>: ${x(t.length)} \u00d7 ${x(t[0].length)}</b>`,i=p`<b>${s[n]}</b>`,c=e.kind==="text"&&e.embedded&&!Object.hasOwn(et,s[n]),a=p`<i class="qkv-same-sign"></i>`;return p`<p class="qkv-note qkv-x-says"><span>${k[e.kind].caption(e,o)}</span>
-    ${r.length?p`<span>${r.length>1?l`${a} ${r.length} other rows have the same numbers.`:l`${a} Row ${r[0]+1} has the same numbers.`}</span>`:d}
+</div>`,rs=(e,t)=>te({label:ve(t),rows:s=>t[s],width:t[0].length,height:t.length,key:t,repainted:e.repainted}),ve=e=>l`X: ${e.length} rows of ${e[0].length} numbers, shaded from 0, as the page, to 1, as its text.`;function os(e,{rows:t,names:s,row:n,same:r}){let o=p`<b><i>X</i>: ${x(t.length)} \u00d7 ${x(t[0].length)}</b>`,i=p`<b>${s[n]}</b>`,c=e.kind==="text"&&e.embedded&&!Object.hasOwn(et,s[n]),a=p`<i class="qkv-same-sign"></i>`,h=r.length||c?p`${o}.`:k[e.kind].caption(e,o);return p`<p class="qkv-lead qkv-x-says">${l`${i} is row ${n+1} of ${h}`}
+    ${r.length?p`<span>${r.length>1?l`${a} ${r.length} other rows are the same.`:l`${a} Row ${r[0]+1} has the same numbers.`}</span>`:d}
     ${c?p`<span>${l`${i} is new: its features are random.`}</span>`:d}</p>`}function ue(e){let t=e.querySelector(".qkv-thread"),s=e.querySelector("[data-piece]"),n=e.querySelector(".qkv-looked-at"),r=e.querySelector(".qkv-rows");if(!t||!s||!n||!r)return;let[o,i,c,{left:a,top:h}]=[s,n,r,t].map(ot=>ot.getBoundingClientRect()),[m,u]=[o.left+o.width/2-a,o.bottom-h],[g,$]=[c.left-a-me,i.top+i.height/2-h],v=u+is,rt=`M${m} ${u}V${v}H${g}V${$}H${g+me}`;for(let ot of t.children)ot.setAttribute("d",rt)}var[me,is]=[9,3];function as(e,t,s){let{tokens:n}=st(e),r=o=>e.sentence===1&&!kt(e.typed).length?p`<small>${We(o)}</small>`:d;return p`<p class="qkv-sentence">
       ${n.map((o,i)=>p`<button type="button" class=${i===t?"qkv-piece":""} data-piece=${i===t?"":d} aria-pressed=${i===t}
           aria-label=${gt(n,i)===o?d:gt(n,i)} @click=${()=>s({row:i})}>${o}${r(o)}</button> `)}
