@@ -58,6 +58,7 @@ class Lines:
         self.unbroken = [[*self.open]]
 
     def text(self, text: str) -> None:
+        """Write a text, after those that wait."""
         if not self.waiting:
             self.out.append(text)
             self.column += len(text)
@@ -134,6 +135,7 @@ class Lines:
             self.break_group(group)
 
     def break_group(self, group: Group) -> None:
+        """Write what waits, up to the last place of a group and the text behind it."""
         while group.places:
             self.write_first()
         while self.waiting and isinstance(self.waiting[0], str):
@@ -145,6 +147,7 @@ class Lines:
         self.write(first)
 
     def write(self, part: str | tuple[Group, int]) -> None:
+        """Write a text; or, for a place, a new line if its group has one for each item, else a space."""
         if isinstance(part, str):
             self.out.append(part)
             self.column += len(part)
@@ -161,6 +164,7 @@ class Lines:
         self.column += 1
 
     def flush(self) -> None:
+        """Write all that waits."""
         for part in self.waiting:
             before = self.column
             self.write(part)

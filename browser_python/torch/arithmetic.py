@@ -617,6 +617,7 @@ def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equ
 
 @method
 def equal(a: Tensor, b: Tensor) -> bool:
+    """Return whether two tensors have the same shape and the same numbers."""
     if a.shape != b.shape:
         return False
     x, y = a._numbers(), b._numbers()

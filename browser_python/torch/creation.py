@@ -209,6 +209,11 @@ def zeros(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
+    """Return a tensor of zeros.
+
+    Raises:
+        RuntimeError: a size is negative.
+    """
     shape, kind = sizes_of(sizes, size), dtype or State.default_dtype
     if shape and min(shape) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")

@@ -147,6 +147,7 @@ class Generator:
         return self.manual_seed(int.from_bytes(os.urandom(6), "big"))._seed
 
     def get_state(self) -> Tensor:
+        """Return the generator's state, as bytes."""
         if self._state is None:
             words, spare = self._twister.getstate()[1], self._spare_normal
             self._state = STATE_LAYOUT.pack(self._seed, *words, spare is not None, spare or 0.0)
