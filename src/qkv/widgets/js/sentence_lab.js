@@ -26,7 +26,7 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
-const SHADES = 16; // of a small map; a weight below half of one is not drawn
+const SHADES = 8; // of a small map; a weight below half of one is not drawn
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
 const OFFERED = 6; // so many words are offered to replace one; a press on it goes through all of them
 const ROOMY = 8; // the number of words up to which each has room for its class below it
@@ -166,7 +166,7 @@ const offText = ({ layer, head }) =>
 const chosenOf = (all, choice) => (choice === "both" ? all : [choice - 1]);
 
 const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
-const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
+const rounded = (/** @type {number} */ number) => Math.round(100 * number) / 100;
 /** @param {string} word */
 const langOf = (word) => (CHINESE.test(word) ? "zh-Hant" : nothing);
 const joined = (/** @type {string[]} */ words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
@@ -658,9 +658,9 @@ function mapOf({ said, words, from }, l, h) {
   const n = words.length;
   const table = said.places[`${l}.attention.weights`].subarray(h * n * n);
   const paths = Array.from({ length: SHADES + 1 }, () => "");
-  for (let i = 0; i < n * n; i++) paths[Math.round(SHADES * table[i])] += `M${i % n} ${Math.floor(i / n)}h1v1h-1z`;
+  for (let i = 0; i < n * n; i++) paths[Math.round(SHADES * table[i])] += `M${i % n} ${Math.floor(i / n)}.5h1`;
   return html`<svg viewBox="0 0 ${n} ${n}" preserveAspectRatio="none" aria-hidden="true">
-    ${paths.map((d, shade) => (shade && d ? svg`<path fill-opacity=${rounded(shade / SHADES)} d=${d} />` : nothing))}
+    ${paths.flatMap((d, shade) => (shade && d ? [svg`<path stroke-opacity=${rounded(shade / SHADES)} d=${d} />`] : []))}
     <rect class="qkv-map-row" x="0" y=${from} width=${n} height="1" />
   </svg>`;
 }
@@ -684,10 +684,7 @@ function handles(seen, state, set, id) {
       <dt class="qkv-unseen">${t`right noun in new sentences`}</dt>
       <dd><span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span> ${t`of ${EXAM_LENGTH} right`}</dd>
     </dl>
-    <div class="qkv-exam-squares" aria-hidden="true">${Array.from(
-      { length: EXAM_LENGTH },
-      (_, i) => html`<i class=${marks ? (marks[i] ? "qkv-found" : "qkv-missed") : ""}></i>`,
-    )}</div>
+    <div class="qkv-exam-squares" aria-hidden="true">${marks?.map((found) => html`<i class=${found ? "qkv-found" : "qkv-missed"}></i>`)}</div>
   </div>`;
 }
 
