@@ -38,13 +38,13 @@ function randomKernels(memory, Numbers) {
  * @param {Kernel} kernel
  * @param {string} fixed */
 function bind(kernel, fixed) {
-  /** @type {[(number | null)[], number[][]]} */
+  /** @type {[number[], number[][]]} */
   const [args, starts] = JSON.parse(fixed);
-  const places = [...args.keys()].filter((place) => args[place] === null);
+  const places = [...args.keys()].filter((place) => args[place] === -1);
   return (/** @type {number[]} */ ...addresses) => {
     for (const start of starts) {
       for (let i = 0; i < places.length; i++) args[places[i]] = addresses[i] + start[i];
-      kernel(.../** @type {number[]} */ (args));
+      kernel(...args);
     }
   };
 }

@@ -22,6 +22,7 @@ import absent
 import notebook_only
 import torch
 from pristine import Pristine
+from showing import shown
 from torch.missing import asked_for
 
 from qkv.checking import Report, examine
@@ -128,11 +129,19 @@ def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
         exec(compile(tree, file, "exec"), names)
         value = eval(compile(ast.Expression(last.value), file, "eval"), names) if isinstance(last, ast.Expr) else None
         if value is not None:  # a notebook shows the value of a cell's last expression
-            print(repr(value))
+            print(shown_or_repr(value))
     except BaseException as error:
         note = notebook_only.note_on(error, source)
         return traceback_of(error) + (f"{note}\n" if note else "")
     return ""
+
+
+def shown_or_repr(value: object) -> str:
+    """Return the text of a value; of one that contains itself, as `repr` gives it."""
+    try:
+        return shown(value)
+    except RecursionError:
+        return repr(value)
 
 
 def traceback_of(error: BaseException) -> str:

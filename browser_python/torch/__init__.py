@@ -271,6 +271,7 @@ __version__ = "2.13.0+page"
 newaxis = None
 globals().update(FUNCTIONS)
 Tensor.__module__ = "torch"
+Generator.__module__ = "torch._C"  # as PyTorch names it
 
 
 def numel(x: Tensor) -> int:  # type: ignore[valid-type]

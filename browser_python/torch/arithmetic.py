@@ -100,8 +100,7 @@ SAME_DTYPE: dict[str, tuple[Any, Any]] = {  # applied to integers, these return 
 
 def empty_output(dt: dtype, shape: Sequence[int]) -> Tensor:
     """Return a tensor of zeros, into which a kernel writes its result."""
-    n = math.prod(shape)
-    return tensor_of(array(dt.code, bytes(n * array(dt.code).itemsize)), shape, dt)
+    return tensor_of(array(dt.code, bytes(math.prod(shape) * dt.stored)), shape, dt)
 
 
 def kernel_for(name: str, n: int, dt: dtype) -> Kernel | None:
@@ -184,7 +183,7 @@ def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor 
         loop = loop_of(name, dt, (kind.itemsize, size, size), a.shape, a._strides, (), ())
     else:
         loop = loop_of(name, dt, (kind.itemsize, size, size), (), (), b.shape, b._strides)
-    if loop.n <= BIG:
+    if loop.n <= (0 if name in EXACT else BIG):
         return None
     out = array(kind.code, bytes(loop.n * kind.itemsize))
     at_a = a._data.buffer_info()[0] + a._offset * size if first else scalar(a, dt)
@@ -218,6 +217,8 @@ def scaled(b: Tensor | float, alpha: float, *operands: Tensor | float) -> Tensor
     return b * alpha
 
 
+EXACT = {"add", "sub", "mul", "div", "eq", "ne", "lt", "le"}  # IEEE 754 defines each bit: a kernel has Python's
+
 OF_SUM = (lambda g: g, lambda g: g)
 OF_DIFFERENCE = (lambda g: g, lambda g: -g)
 OF_PRODUCT = (lambda g, b: g * b, lambda g, a: g * a)
@@ -237,12 +238,13 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
         RuntimeError: an operand is a bool.
     """
     b = scaled(b, alpha, a)
-    if all(isinstance(x, Tensor) and x.dtype is bool_ for x in (a, b)):
+    kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
+    if kinds == [bool_, bool_]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if any(isinstance(x, bool) or (isinstance(x, Tensor) and x.dtype is bool_) for x in (a, b)):
+    if bool_ in kinds or bool in kinds:
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
@@ -608,15 +610,20 @@ def isclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equa
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting."""
     check_nearness(a, b, rtol, atol)
-    if a.shape == b.shape and a._numbers() == b._numbers():  # a shortcut for the frequent case of equal numbers
+    if equal(a, b):  # a shortcut for the frequent case
         return True
     return builtins.all(nearness(a, b, rtol, atol, equal_nan))
 
 
 @method
 def equal(a: Tensor, b: Tensor) -> bool:
+    """Return whether two tensors have the same shape and the same numbers."""
+    if a.shape != b.shape:
+        return False
     x, y = a._numbers(), b._numbers()
-    return a.shape == b.shape and (x == y if type(x) is type(y) else list(x) == list(y))
+    if type(x) is type(y) is array:
+        return memoryview(x) == memoryview(y)  # compares without an object for each number
+    return x == y if type(x) is type(y) else list(x) == list(y)
 
 
 @method

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -121,8 +122,11 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     if 0 not in shape:
         flatten_nested(data, shape, 0, numbers)
     dtype = dtype or inferred_dtype(numbers)
-    numbers = [v.item() if isinstance(v, Tensor) else v for v in numbers]
-    floats = any(isinstance(v, float) for v in numbers)
+    kinds = set(map(type, numbers))
+    if any(issubclass(kind, Tensor) for kind in kinds):
+        numbers = [v.item() if isinstance(v, Tensor) else v for v in numbers]
+        kinds = set(map(type, numbers))
+    floats = any(issubclass(kind, float) for kind in kinds)
     if not floats and dtype.kind == INTEGER and numbers:
         check_range(min(numbers), max(numbers), dtype)
     if floats and dtype.kind == INTEGER:
@@ -199,9 +203,22 @@ def full(
 
 
 def zeros(
-    *sizes: int | Sequence[int], size: Sequence[int] | None = None, dtype: Kind | None = None, **more: Any
+    *sizes: int | Sequence[int],
+    size: Sequence[int] | None = None,
+    dtype: Kind | None = None,
+    device: Device = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    return full(sizes_of(sizes, size), 0, dtype=dtype or State.default_dtype, **more)
+    """Return a tensor of zeros.
+
+    Raises:
+        RuntimeError: a size is negative.
+    """
+    shape, kind = sizes_of(sizes, size), dtype or State.default_dtype
+    if shape and min(shape) < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
+    out = tensor_of(array(kind.code, bytes(product(shape) * kind.stored)), shape, kind)
+    return placed(out, device, requires_grad)
 
 
 def ones(

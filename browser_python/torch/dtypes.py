@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any, ClassVar
 
 from .missing import refuse
@@ -14,6 +15,7 @@ class dtype:
 
     def __init__(self, name: str, code: str, kind: int, itemsize: int) -> None:
         self.name, self.code, self.kind, self.itemsize = name, code, kind, itemsize
+        self.stored = array(code).itemsize  # bytes of a number in a storage
         self.is_floating_point, self.is_complex, self.is_signed = kind == FLOATING, False, name not in ("bool", "uint8")
 
     def __repr__(self) -> str:
@@ -151,7 +153,9 @@ Device = device | str | int | None
 
 def check_device(given: Device) -> None:
     """Raise an error if a device is given that is not the CPU."""
-    kind = "cpu" if given is None else device(given).type
+    if given is None or given is CPU or (type(given) is str and given == "cpu"):
+        return
+    kind = device(given).type
     if kind == "cuda":
         raise AssertionError("Torch not compiled with CUDA enabled")
     if kind != "cpu":

@@ -115,18 +115,16 @@ def record_step(
 def topological_order(nodes: list[Any]) -> list[Any]:
     """Return these nodes and all their ancestors, each one after its parents."""
     order: list[Any] = []
-    seen: set[int] = set()
+    seen: set[Any] = {None}
     ahead = [(n, False) for n in nodes]
     while ahead:
         n, done = ahead.pop()
         if done:
             order.append(n)
-        elif id(n) not in seen:
-            seen.add(id(n))
+        elif n not in seen:
+            seen.add(n)
             ahead.append((n, True))
-            for p in n.parents:
-                if p is not None and id(p) not in seen:
-                    ahead.append((p, False))
+            ahead += [(p, False) for p in n.parents if p not in seen]
     return order
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from os.path import dirname
 from types import FrameType
 from typing import Any
@@ -214,11 +215,17 @@ def camel_case(name: str) -> str:
     return OTHERS.get(name) or "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Backward0"
 
 
+@lru_cache(maxsize=500)
+def is_here(file: str) -> bool:
+    """Check whether a file is one of the page's torch."""
+    return file.startswith(HERE)
+
+
 def name_of_operation() -> str:
     """Return the name of the operation that is being recorded."""
     frame: FrameType | None = sys._getframe(2)
     outer: FrameType | None = None
-    while frame is not None and frame.f_code.co_filename.startswith(HERE) and frame.f_code.co_name not in MODULES:
+    while frame is not None and is_here(frame.f_code.co_filename) and frame.f_code.co_name not in MODULES:
         if frame.f_code.co_name not in HELPERS:
             outer = frame
         frame = frame.f_back

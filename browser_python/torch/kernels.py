@@ -5,7 +5,6 @@ The page's worker sets KERNELS (`runtime/kernels.js`). Without it, as in any oth
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -16,6 +15,7 @@ from .dtypes import dtype, float32, float64
 from .shapes import Size, broadcast, layout_order, offsets_of, strides_of
 
 BIG = 12  # numbers; a shorter loop takes less time in Python than the call of a kernel
+ADDRESS = -1  # in the arguments of a kernel: the place of an address
 KERNELS: dict[tuple[str, dtype], Callable[..., Any]] = {}  # by the operation's name here, and the dtype
 NAMES = {  # the names of operations here, of which the kernels have others
     "sub": "subtract",
@@ -50,7 +50,7 @@ def set_kernels(
     """Use these kernels, by name, from now on.
 
     `binding(kernel, fixed)` returns a function of addresses only, because the arguments of a call from Python take longer
-    than most loops. `fixed` is JSON: the kernel's arguments, with null for each address; and for each call a list of what
+    than most loops. `fixed` is JSON: the kernel's arguments, with -1 for each address; and for each call a list of what
     is added to the addresses, in bytes.
     """
     global bind
@@ -60,9 +60,9 @@ def set_kernels(
         KERNELS.update({(ours.get(name, name), kind): kernel for name, kernel in table.items()})
 
 
-def bound(kernel: Kernel, args: Sequence[int | None], starts: Sequence[Sequence[int]]) -> Kernel:
-    """Return a function that calls a kernel with these arguments, in which None stands for an address."""
-    made: Kernel = bind(kernel, json.dumps([args, starts]))
+def bound(kernel: Kernel, args: list[int], starts: list[list[int]]) -> Kernel:
+    """Return a function that calls a kernel with these arguments, in which ADDRESS stands for an address."""
+    made: Kernel = bind(kernel, repr([args, starts]))  # lists of integers are JSON as Python shows them
     return made
 
 
@@ -95,8 +95,8 @@ def loop_of(name: str, kind: dtype, bytes_each: tuple[int, ...], *given: tuple[i
 
     `bytes_each` are the bytes of a number of the result and of each operand.
     """
-    shapes, strides = given[::2], given[1::2]
-    shape = broadcast(shapes)
+    shapes, strides = [*map(tuple, given[::2])], given[1::2]
+    shape = broadcast(tuple(shapes))
     wide = [
         [0] * (len(shape) - len(sizes)) + [0 if n == 1 else s for n, s in zip(sizes, steps, strict=True)]
         for sizes, steps in zip(shapes, strides, strict=True)
@@ -107,9 +107,9 @@ def loop_of(name: str, kind: dtype, bytes_each: tuple[int, ...], *given: tuple[i
     axes = merged([(shape[i], step, *(steps[i] for steps in wide)) for i, step in zip(order, out, strict=True)])
     axes = [(1,) + (0,) * (1 + len(wide))] * (2 - len(axes)) + axes
     *outer, (rows, _, *row_steps), (columns, _, *column_steps) = axes
-    args: list[int | None] = [None, columns]
+    args = [ADDRESS, columns]
     for row_step, column_step in zip(row_steps, column_steps, strict=True):
-        args += [None, row_step, column_step]
+        args += [ADDRESS, row_step, column_step]
     call = bound(KERNELS[name, kind], [*args, rows, columns], starts_of(outer, bytes_each))
     return Loop(prod(shape), shape, tuple(out[order.index(i)] for i in range(len(order))), call)
 
@@ -124,10 +124,11 @@ def starts_of(axes: Sequence[tuple[int, ...]], bytes_each: Sequence[int]) -> lis
     return [[at * size for at, size in zip(start, bytes_each, strict=True)] for start in zip(*offsets, strict=True)]
 
 
-def is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
+@lru_cache(maxsize=2000)
+def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Check whether the numbers of a tensor with these strides lie side by side, in order."""
     p = 1
-    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+    for n, s in zip(reversed(tuple(shape)), reversed(strides), strict=True):
         if n != 1 and s != p:
             return False
         p *= n

@@ -17,7 +17,10 @@ class set_grad_enabled:
     """A context manager that switches the recording of gradients on or off; also without `with`."""
 
     def __init__(self, on: bool) -> None:
-        self.was, State.grad_enabled = State.grad_enabled, on
+        self.on, self.was, State.grad_enabled = on, State.grad_enabled, on
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.on})"
 
     def __enter__(self) -> Self:
         return self

@@ -11,7 +11,7 @@ from operator import mul
 from typing import Any
 
 from .dtypes import C_NAMES, TYPE_NAMES, State, bool_, dtype
-from .kernels import BIG, KERNELS, Loop, address_of, bound, merged, starts_of
+from .kernels import ADDRESS, BIG, KERNELS, Loop, address_of, bound, merged, starts_of
 from .numbers import Numbers
 from .shapes import Size, axis_of, common_shape, product, strides_of
 from .tensors import Tensor, broadcast_view, dispatched, method, record_rules, tensor_from_parts, tensor_of, view_of
@@ -178,7 +178,8 @@ def loop_of_product(
         rows = axes.pop()
     axes = [(1, 0, 0, 0)] * (2 - len(axes)) + axes
     *outer, (count0, out0, a0, b0), (count1, out1, a1, b1) = axes
-    args = [count0, count1, None, out0, out1, n, None, a0, a1, rows[2], strides_a[-1], None, b0, b1, *strides_b[-2:]]
+    at = ADDRESS
+    args = [count0, count1, at, out0, out1, n, at, a0, a1, rows[2], strides_a[-1], at, b0, b1, *strides_b[-2:]]
     starts = starts_of(outer, [kind.itemsize] * 3)
     return Loop(prod(shape), shape, out, bound(KERNELS["matmul", kind], [*args, rows[0], k, n, 0], starts))
 

@@ -13,6 +13,7 @@ import struct
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -47,6 +48,15 @@ STATE_LAYOUT = struct.Struct(
 )  # the seed, the Mersenne Twister's words and index, whether there is a spare normal number, and this number
 
 
+@lru_cache(maxsize=100)
+def first_words(seed: int) -> tuple[int, ...]:
+    """Return the words and the index of the Mersenne Twister after a seed, as torch computes them."""
+    words = [seed]
+    for i in range(1, WORDS):
+        words.append((1812433253 * (words[-1] ^ (words[-1] >> 30)) + i) & 0xFFFFFFFF)
+    return (*words, WORDS)
+
+
 class Generator:
     """A generator of random numbers, determined by its seed."""
 
@@ -62,21 +72,20 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Seed the Mersenne Twister as torch does, and return the generator."""
         self._seed, self._spare_normal = int(seed) % 2**64, None
-        word = self._seed & 0xFFFFFFFF
-        words = [word]
-        for i in range(1, WORDS):
-            word = (1812433253 * (word ^ (word >> 30)) + i) & 0xFFFFFFFF
-            words.append(word)
-        self._twister.setstate((3, (*words, WORDS), None))
+        self._twister.setstate((3, first_words(self._seed & 0xFFFFFFFF), None))
+        self._state = None
         return self
 
     _spare_normal: float | None
+    _state: bytes | None  # what `get_state` returned, until numbers are drawn
 
     def words(self, n: int) -> array[int]:
         """Draw n words of 32 bits."""
+        self._state = None
         return array("I", self._twister.getrandbits(32 * n).to_bytes(4 * n, "little")) if n else array("I")
 
     def word(self) -> int:
+        self._state = None
         return self._twister.getrandbits(32)
 
     def long_word(self) -> int:
@@ -120,7 +129,7 @@ class Generator:
     def one_normal(self) -> float:
         """Draw one normal number: half of a pair, of which the other is kept for the next call."""
         if self._spare_normal is not None:
-            drawn, self._spare_normal = self._spare_normal, None
+            drawn, self._spare_normal, self._state = self._spare_normal, None, None
             return drawn
         turn, u = 2 * math.pi * self.double(), self.double()
         radius = math.sqrt(-2 * math.log1p(-u))
@@ -138,15 +147,18 @@ class Generator:
         return self.manual_seed(int.from_bytes(os.urandom(6), "big"))._seed
 
     def get_state(self) -> Tensor:
-        words = self._twister.getstate()[1]
-        state = STATE_LAYOUT.pack(self._seed, *words, self._spare_normal is not None, self._spare_normal or 0.0)
-        return tensor_of(array("B", state), (len(state),), uint8)
+        """Return the generator's state, as bytes."""
+        if self._state is None:
+            words, spare = self._twister.getstate()[1], self._spare_normal
+            self._state = STATE_LAYOUT.pack(self._seed, *words, spare is not None, spare or 0.0)
+        return tensor_of(array("B", self._state), (len(self._state),), uint8)
 
     def set_state(self, state: Tensor) -> Generator:
         """Continue from a state that `get_state` returned."""
         seed, *words, has_ahead, ahead = STATE_LAYOUT.unpack(bytes(state._numbers()))
         self._seed, self._spare_normal = seed, ahead if has_ahead else None
         self._twister.setstate((3, tuple(words), None))
+        self._state = None
         return self
 
     def clone_state(self) -> Generator:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import accumulate
 from math import inf, nan
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 from .arithmetic import empty_output, kernel_for, masked_fill, maximum, minimum, unary_op, where
 from .creation import zeros_like
@@ -19,26 +20,51 @@ from .joining import cat
 from .kernels import Kernel, address_of
 from .missing import refuse
 from .numbers import Numbers, exp_of, map_numbers, power, quotient, sqrt_of
-from .shapes import Axes, axes_of, axis_of, check_flag, product
+from .shapes import Axes, Size, axes_of, axis_of, check_flag, product
 from .tensors import Rule, Tensor, method, record_rules, tensor_of
 from .views import diagonal, permuted_view
 
 OfRow = Callable[[Numbers], float]
 
 
-def rows_of(x: Tensor, dims: list[int]) -> tuple[Tensor, int, list[int]]:
-    """Return a view of `x` with these axes last as rows, the length of a row, and the sizes of the other axes."""
-    if dims == [len(x.shape) - 1]:
-        *shape, n = x.shape
-        return x, n, shape
-    keep = [i for i in range(x.ndim) if i not in dims]
+class Reduced(NamedTuple):
+    """How a reduction walks over a tensor of one shape.
+
+    Attributes:
+        dims, order: the reduced axes, and all axes in the order that has these last; None if they are last
+        n, m: the length of a row, and how many rows there are
+        shape, kept: the shape of the result without the reduced axes, and with axes of size 1 for them
+    """
+
+    dims: list[int]
+    order: list[int] | None
+    n: int
+    m: int
+    shape: Size
+    kept: Size
+
+
+@lru_cache(maxsize=1000)
+def reduced(shape: tuple[int, ...], dim: Axes) -> Reduced:
+    """Return how a reduction over these axes walks over a tensor of this shape."""
+    shape = tuple(shape)
+    dims = axes_of(dim, len(shape))
+    keep = [i for i in range(len(shape)) if i not in dims]
     order = keep + sorted(dims)
-    y = x if order == list(range(x.ndim)) else permuted_view(x, order)
-    return y, product([x.shape[i] for i in sorted(dims)]), [x.shape[i] for i in keep]
+    left = Size([shape[i] for i in keep])
+    return Reduced(
+        dims,
+        None if order == list(range(len(shape))) else order,
+        product([shape[i] for i in dims]),
+        product(left),
+        left,
+        Size([1 if i in dims else n for i, n in enumerate(shape)]),
+    )
 
 
-def keepdim_shape(x: Tensor, dims: list[int]) -> list[int]:
-    return [1 if i in dims else n for i, n in enumerate(x.shape)]
+def reduced_by(x: Tensor, dim: Axes) -> Reduced:
+    """Return how a reduction of `x` over these axes walks over it."""
+    return reduced(x.shape, dim if dim is None or type(dim) is int else tuple(axes_of(dim, len(x.shape))))
 
 
 def reduce_rows(
@@ -50,10 +76,8 @@ def reduce_rows(
     the reduced ones.
     """
     check_flag("keepdim", keepdim)
-    dims = axes_of(dim, x.ndim)
-    y, n, shape = rows_of(x, dims)
-    m = product(shape)
-    kept = keepdim_shape(x, dims)
+    dims, order, n, m, shape, kept = reduced_by(x, dim)
+    y = x if order is None else permuted_view(x, order)
     given = kept if keepdim else shape
     if dt is x.dtype and n and (kernel := kernel_for(name, m * n, dt)):
         out = empty_output(dt, given)
@@ -223,7 +247,7 @@ def min_of_row(v: Numbers) -> float:
 
 def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
     """Raise torch's error if `dim` is an empty axis, which has no extreme."""
-    if all_zero := [d for d in axes_of(dim, x.ndim) if x.ndim and x.shape[d] == 0]:
+    if 0 in x.shape and (all_zero := [d for d in axes_of(dim, x.ndim) if x.shape[d] == 0]):
         if dim is None:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."

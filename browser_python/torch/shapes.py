@@ -28,9 +28,7 @@ class Size(tuple[int, ...]):
         return Size(tuple(self) + tuple(other))
 
 
-def product(ns: Iterable[int]) -> int:
-    """Return the product of sizes: the number of elements of a shape."""
-    return prod(ns)
+product = prod  # of sizes: the number of elements of a shape
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -71,7 +69,7 @@ def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
     """Return the shape to which all these shapes broadcast; cached."""
     n = max([len(s) for s in shapes])
     out = [1] * n
-    for s in shapes:
+    for s in map(tuple, shapes):
         for i in reversed(range(len(s))):  # from the last axis, so that an error names the same axis as torch's
             j = n - len(s) + i
             if s[i] != 1:
@@ -134,6 +132,9 @@ def axes_of(dim: Axes, n: int) -> list[int]:
     return dims if n else []
 
 
+INTEGERS = {int}
+
+
 def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int]:
     """Return the sizes in `args`, which holds single integers, or one tuple or list of them; or else in `size`."""
     args = args if size is None else (size,)
@@ -141,6 +142,8 @@ def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int
         raise TypeError("received an invalid combination of arguments: a size is missing")
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
+    if set(map(type, args)) <= INTEGERS:  # a shortcut for the frequent case
+        return list(args)
     out = []
     for a in args:
         if hasattr(a, "item"):

@@ -46,6 +46,8 @@ def accept_numpy_names(function: F) -> F:
 
     @wraps(function)
     def renamed(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         given = {ours.get(name, name): value for name, value in kwargs.items()}
         if needs_dim and len(args) == 1 and "keepdim" in given and "dim" not in given:
             raise TypeError(
@@ -144,22 +146,20 @@ class Tensor:
 
     def _numbers(self) -> Numbers:
         """Return the tensor's numbers in order, as a sequence."""
-        if self.is_contiguous():
+        shape, strides = self.shape, self._strides
+        if strides == strides_of(shape) or is_row_major(shape, strides):  # as in `is_contiguous`
             start = self._offset
-            return self._data[start : start + prod(self.shape)]
+            return self._data[start : start + prod(shape)]
         if (copied := self._copied()) is not None:
             return copied
         return self._gathered()
 
     def _buffer(self) -> array[Any]:
         """Return the numbers in order, as an `array`. It may be the tensor's own storage: do not write into it."""
-        n = self.numel()
-        if self.is_contiguous():
-            return (
-                self._data
-                if self._offset == 0 and len(self._data) == n
-                else self._data[self._offset : self._offset + n]
-            )
+        shape, strides = self.shape, self._strides
+        if strides == strides_of(shape) or is_row_major(shape, strides):  # as in `is_contiguous`
+            start, n = self._offset, prod(shape)
+            return self._data if start == 0 and len(self._data) == n else self._data[start : start + n]
         if (copied := self._copied()) is not None:
             return copied
         return self._gathered()
@@ -315,9 +315,12 @@ class Tensor:
         Raises:
             RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
         """
-        if self._base is not None and self._base[0]._node is not self._base_node:
+        if self._base is None:
+            return self._needs_grad
+        base = self._base[0]
+        if base._node is not self._base_node:
             follow_base(self)
-        return self._needs_grad or (self._base is not None and self._base[0]._needs_grad)
+        return self._needs_grad or base._needs_grad
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:
@@ -525,6 +528,12 @@ def sum_to_shape(g: Tensor, shape: Sequence[int]) -> Tensor:
     return g.reshape(shape)
 
 
+def as_operand(g: Tensor, shape: Size, kind: dtype) -> Tensor:
+    """Return the gradient of an operand in the operand's shape and dtype."""
+    g = g if g.shape == shape else sum_to_shape(g, shape)
+    return g if g.dtype is kind else g.to(kind)
+
+
 def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **values: Any) -> Tensor:
     """Record that `out` was computed from operands, with a rule for the gradient of each; return `out`.
 
@@ -542,8 +551,7 @@ def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **v
     def back(g: Tensor, *given: Any) -> list[Tensor]:
         known = dict(zip(saved, given, strict=True))
         return [
-            sum_to_shape(rule(g, *[known[name] for name in names]), shape).to(kind)
-            for rule, names, shape, kind in parts
+            as_operand(rule(g, *[known[name] for name in names]), shape, kind) for rule, names, shape, kind in parts
         ]
 
     out._node = Node([node_of(x) for x, _ in needed], back, saved=[values[name] for name in saved])
@@ -596,7 +604,7 @@ def as_tensor_of(x: Tensor | float, dt: dtype) -> Tensor:
 
 def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
     """Return a view of `t` broadcast to this shape, without gradient history."""
-    st = [0] * (len(shape) - t.ndim) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
+    st = [0] * (len(shape) - len(t.shape)) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
     return view_of(t, shape, st, t._offset)
 
 

@@ -41,7 +41,8 @@ from .tensors import (
 
 def permuted_view(x: Tensor, order: Sequence[int]) -> Tensor:
     """Return a view with the axes in this order, without gradient history."""
-    return view_of(x, [x.shape[i] for i in order], [x._strides[i] for i in order], x._offset)
+    shape = tuple(x.shape)
+    return view_of(x, [shape[i] for i in order], [x._strides[i] for i in order], x._offset)
 
 
 def view_strides(t: Tensor, shape: Sequence[int]) -> Any:
@@ -93,10 +94,11 @@ def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
 @method
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
     """Return a view with two axes exchanged."""
-    a, b = axis_of(dim0, x.ndim), axis_of(dim1, x.ndim)
-    if not x.ndim:
+    n = len(x.shape)
+    a, b = axis_of(dim0, n), axis_of(dim1, n)
+    if not n:
         return x
-    order = list(range(x.ndim))
+    order = list(range(n))
     order[a], order[b] = b, a
     return x._as_view(lambda t: permuted_view(t, order))
 
@@ -411,8 +413,11 @@ def to(
     copy: bool = False,
 ) -> Tensor:
     """Return the tensor with another dtype: `to(dtype)`, `to(device, dtype)` or `to(other)`."""
-    dt, flags = target_dtype(args, dtype, device), [a for a in args if isinstance(a, bool)]
-    copy = copy or flags[1:] == [True]  # the first of two flags is `non_blocking`
+    if not (len(args) == 1 and type(args[0]) is Kind and dtype is device is None):  # not the frequent case `to(dtype)`
+        flags = [a for a in args if isinstance(a, bool)]
+        args = (target_dtype(args, dtype, device),)
+        copy = copy or flags[1:] == [True]  # the first of two flags is `non_blocking`
+    dt = args[0]
     if dt is None or dt is x.dtype:
         return x.clone() if copy else x
     src = x.dtype

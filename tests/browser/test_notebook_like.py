@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser_python.cell_programs import NOTEBOOKS, printed_in_a_notebook
 from tests.browser_python.test_session import DEEP, IMPORTS
 
 from .conftest import ROOT
@@ -87,6 +88,16 @@ ALL_CHECKED = """async () => {
   }
   return found;
 }"""
+
+
+@pytest.mark.parametrize("name", ["an optimizer's step", "a view is written", "the value of a last line"])
+def test_cells_of_a_page_print_what_they_print_in_a_notebook(page: Page, name: str):
+    cells = NOTEBOOKS[name]
+    for i, source in enumerate(cells):
+        page.evaluate(SET, [f"try 3.{i + 1}", f"{IMPORTS}\n{source}"])
+        page.locator(".qkv-cell-try").nth(i).get_by_role("button", name="Run").click()
+    last = page.locator(".qkv-cell-try").nth(len(cells) - 1).locator(".qkv-printed")
+    expect(last).to_contain_text(printed_in_a_notebook(cells)[-1].strip(), timeout=PATIENCE)
 
 
 @pytest.mark.slow

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import re
+from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import torch
+from IPython.lib.pretty import pretty
+from torch import nn
 
 from browser_python.in_node import Interpreter, interpreter
+from browser_python.runtime import showing
+from tests.browser_python.cell_programs import AGAIN, HEAD, NOTEBOOKS, printed_in_a_notebook, runs
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +27,7 @@ def python() -> Iterator[Interpreter]:
 FORGET = """import notebook, pristine, sys
 for owner, then, _ in notebook.session.pristine.changes():
     pristine.assign(owner, then)
-notebook.session.names = {}
+notebook.session.names = {"__name__": "__main__"}
 sys.setrecursionlimit(notebook.session.pristine.depth)
 notebook.session.ran = set()
 """
@@ -38,48 +47,69 @@ def printed(python: Interpreter, *cells: str) -> str:
 
 
 IMPORTS = "from torch import nn\nimport torch"
-# The cells of each program, which are run one after the other, and what the last one prints.
-PROGRAMS = {
-    "an optimizer's step": [
-        "w = nn.Parameter(torch.ones(1)); opt = torch.optim.SGD([w], lr=.5)",
-        "(w * 2).sum().backward(); opt.step()",
-        "print(w.item())",
-        "0.0",
-    ],
-    "a list through another name": ["a = []", "b = a", "b.append(1)", "print(a)", "[1]"],
-    "a function that changes its argument": [
-        "def train(m):\n    m.weight.data.zero_()",
-        "m = nn.Linear(2, 1)",
-        "train(m)",
-        "print(m.weight.sum().item())",
-        "0.0",
-    ],
-    "eval": ["m = nn.Dropout(.5)", "m.eval()", "print(m.training)", "False"],
-    "load_state_dict": [
-        "a, b = nn.Linear(1, 1), nn.Linear(1, 1)",
-        "b.load_state_dict(a.state_dict())",
-        "print(torch.equal(a.weight, b.weight))",
-        "True",
-    ],
-    "init": ["m = nn.Linear(2, 2)", "nn.init.ones_(m.weight)", "print(m.weight.sum().item())", "4.0"],
-    "setattr": ["class A: pass", "a = A()", "setattr(a, 'x', 3)", "print(a.x)", "3"],
-    "a deleted name": ["a = 1", "del a", "print('a' in globals())", "False"],
-    "random numbers": ["torch.manual_seed(0)", "x = torch.rand(1)", "print(x.item() == torch.rand(1).item())", "False"],
-    "a generator": ["g = iter([1, 2])", "next(g)", "print(next(g))", "2"],
-    "a setting": ["torch.set_default_dtype(torch.float64)", "print(torch.ones(1).dtype)", "torch.float64"],
-    "a counter": ["n = 0", "n += 1", "print(n)", "1"],
-}
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("one_by_one", [True, False], ids=["each cell is run", "only the last is run"])
-def test_names_stay(shared: Interpreter, name: str, one_by_one: bool):
-    *cells, wanted = PROGRAMS[name]
-    cells = [IMPORTS, *cells]
-    if one_by_one:
-        for place in range(1, len(cells)):
-            assert printed(shared, *cells[:place]) is not None
-    assert printed(shared, *cells) == f"{wanted}\n"
+ADDRESS = re.compile("0x[0-9a-f]+")
+
+
+def shown(found: dict[str, Any]) -> str:
+    """Return what the page prints for a cell, and of an error its last line."""
+    return found["printed"] + "".join(f"{line}\n" for line in found["problem"].strip().splitlines()[-1:])
+
+
+def without_addresses(printed: list[str]) -> list[str]:
+    return [ADDRESS.sub("0x…", text) for text in printed]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_cells_print_what_they_print_in_a_notebook(shared: Interpreter, name: str):
+    cells = NOTEBOOKS[name]
+    shared.ask([HEAD])
+    page = [shown(shared.ask([HEAD, *page[: place + 1]])) for place, page in runs(cells)]
+    assert without_addresses(page) == without_addresses(printed_in_a_notebook(cells))
+
+
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if not any(map(AGAIN.fullmatch, NOTEBOOKS[name]))])
+def test_the_last_cell_runs_those_above_it_first(shared: Interpreter, name: str):
+    cells = NOTEBOOKS[name]
+    assert shown(shared.ask([HEAD, *cells])) == printed_in_a_notebook(cells)[-1]
+
+
+class A:
+    """A class without `__repr__`, whose objects a notebook shows by an address."""
+
+
+def named(x, *, y=2):
+    """Have a name and arguments, which a notebook shows."""
+
+
+def drawn_value(draw: random.Random, depth: int) -> Any:
+    """Draw lists, dictionaries, sets and tensors inside each other, of any width."""
+    kind = draw.randrange(9 if depth else 4)
+    inner = [kind > 4 and drawn_value(draw, depth - 1) for _ in range(draw.randrange(7))]
+    numbers = [draw.randrange(100) for _ in inner]
+    return [
+        draw.randrange(10 ** draw.randrange(1, 12)),
+        "x" * draw.randrange(25),
+        draw.random(),
+        torch.full((draw.randrange(1, 4), draw.randrange(1, 5)), 0.5),
+        set(numbers),
+        inner,
+        tuple(inner),
+        dict(zip(numbers, inner, strict=True)),
+        OrderedDict(zip(map(str, numbers), inner, strict=True)),
+    ][kind]
+
+
+def test_the_value_of_a_last_line_has_the_text_that_a_notebook_shows():
+    draw = random.Random(0)
+    values = [*(drawn_value(draw, 4) for _ in range(500)), list(range(2000)), (1,), (), {}, set(), frozenset({2, 1})]
+    for value in [*values, {"b", 1}, A, A(), [A()], named, len, int, torch.Size([2]), nn.Linear(1, 2).state_dict()]:
+        assert showing.shown(value) == pretty(value)
+
+
+def test_a_list_that_contains_itself_is_shown(shared: Interpreter):
+    assert printed(shared, "x = [1]; x.append(x)", "x") == "[1, [...]]\n"
 
 
 def test_a_cell_that_is_run_again_goes_on(shared: Interpreter):

@@ -226,7 +226,8 @@ def places(page: Page, name: str) -> list[tuple[float, float]]:
         .locator("i")
         .evaluate_all(
             """es => es.map((e) => { const { left, right, top, bottom } = e.getBoundingClientRect();
-          return [Number(e.style.getPropertyValue("--from")), (left + right) / 2, (top + bottom) / 2]; })"""
+          const [word, cell] = ["--word", "--cell"].map((name) => Number(e.style.getPropertyValue(name)));
+          return [8 * word + cell, (left + right) / 2, (top + bottom) / 2]; })"""
         )
     )
     return [(x, y) for _, x, y in sorted(found)]

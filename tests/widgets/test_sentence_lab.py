@@ -645,12 +645,13 @@ def test_a_head_is_a_map_of_its_weights_which_a_press_switches_off(open_page: Op
     page = open_page(width=390)
     widget = show(page, handles=["heads"])
     head = widget.locator(".qkv-head").nth(1)
-    cells = head.locator("rect:not(.qkv-map-row)").evaluate_all(
-        "all => all.map((e) => ['x', 'y', 'fill-opacity'].map((name) => Number(e.getAttribute(name))))"
+    paths = head.locator("path").evaluate_all(
+        "all => all.map((e) => [e.getAttribute('stroke-opacity'), e.getAttribute('d')])"
     )
+    cells = {tuple(map(int, at)): float(shade) for shade, d in paths for at in re.findall(r"M(\d) (\d)", d)}
     weights = load_tagger().double().tag(HUNGRY).weights[0, 1]
-    wanted = {(j, i): weights[i, j].item() for i in range(9) for j in range(9) if weights[i, j] > 0.03}
-    assert {(x, y): shade for x, y, shade in cells} == pytest.approx(wanted, abs=0.0011)
+    wanted = {(j, i): weights[i, j].item() for i in range(9) for j in range(9) if weights[i, j] > 1 / 16}
+    assert cells == pytest.approx(wanted, abs=1 / 16 + 0.006)
     head.click()
     expect(widget.get_by_role("switch", name="layer 1, head 2")).not_to_be_checked()
     assert page.evaluate("it.model.get('heads')") == [[True, False], [True, True]]

@@ -66,18 +66,18 @@ def _say_tagger(put: InModel, answer: Any, name: str, passed: bool) -> str:
     tagger = load_tagger()
     noun = tagger.nouns[int(_nouns(tagger, put, answer, [example])[0])]
     right = n_right(tagger, put, answer, drawn)
-    ours = n_right(tagger, InModel(), None, drawn)
     said = t(
         "With your `{name}` in place of ours, the trained tagger reads “{text}”, and says: “it” is the {noun}.",
         name=name,
         text=EXAMPLE,
         noun=noun,
     )
-    values = {"n": right, "all": N_SENTENCES, "ours": ours}
     if passed:
-        return sentences(said, t("Right in {n} of {all} new sentences.", **values))
+        return sentences(said, t("Right in {n} of {all} new sentences.", n=right, all=N_SENTENCES))
+    ours = n_right(tagger, InModel(), None, drawn)
     if right == ours:  # these sentences do not show what is wrong
         return ""
+    values = {"n": right, "all": N_SENTENCES, "ours": ours}
     return sentences(said, t("Right in {n} of {all} new sentences; with ours, in {ours}.", **values))
 
 

@@ -104,7 +104,7 @@ def size_of(shape: Sequence[int]) -> int:
 
     A loop over the other axes takes as long as if the tensor had these entries, so limits are about this number.
     """
-    return math.prod(max(1, size) for size in shape)
+    return math.prod(size or 1 for size in shape)
 
 
 def _kind(value: Any) -> str:

@@ -6,8 +6,10 @@ The answer may raise anything, print, draw random numbers, or write into its arg
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -23,6 +25,7 @@ MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
 PRODUCTS = ("aten::mm", "aten::bmm", "aten::mv", "aten::addmm", "aten::baddbmm")  # of matrices, as torch names them
 TO_NUMPY = ("numpy", "__array__")  # methods of tensors
 MAX_TAKEN = 1_000  # numbers that may go to NumPy in a case that limits matrix products, such as logits for `argmax`
+MAX_KEPT = 10_000  # numbers of a projection that is kept for the next run
 MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
 
 
@@ -376,7 +379,14 @@ def projection(like: Tensor) -> Tensor:
 
     They are computed in float64, because the squares of large numbers have no decimals left in float32.
     """
-    return torch.cos(torch.arange(like.numel(), dtype=torch.float64) ** 2 * 0.7 + 0.3).view(like.shape).to(like.dtype)
+    known = _irregular if like.numel() <= MAX_KEPT else _irregular.__wrapped__
+    return known(tuple(like.shape), like.dtype)
+
+
+@lru_cache(maxsize=100)
+def _irregular(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+    n = math.prod(shape)
+    return torch.cos(torch.arange(n, dtype=torch.float64) ** 2 * 0.7 + 0.3).view(shape).to(dtype)
 
 
 def _read_again(came_back: Any) -> Any:

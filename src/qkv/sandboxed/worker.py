@@ -110,10 +110,10 @@ def main() -> None:
     torch.set_num_threads(1)
     warm_up()
     scratch = sys.argv[2]
-    control.sendall(b'{"ready": true}\n')
     gc.collect()
     gc.freeze()  # or a garbage collection in a session would write to every shared page, and so copy it
     use_huge_pages()
+    control.sendall(b'{"ready": true}\n')
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 1)
         if not message:

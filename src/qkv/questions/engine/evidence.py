@@ -33,14 +33,17 @@ class Evidence:
     def __init__(self, question: Question, cases: Sequence[Case], seen: Sequence[Observation]) -> None:
         self.question = question
         self.seen = seen
-        self.cases = [_bounded(question, _case_without(c, one.absent)) for c, one in zip(cases, seen, strict=True)]
+        self.cases: list[Case] = []
         self.want: list[Observation] = []
         self.found: list[list[Difference]] = []
-        for case, observation in zip(self.cases, seen, strict=True):
+        for given, observation in zip(cases, seen, strict=True):
             # Gradients are compared only as long as all results are right.
             are_right = not any(map(self.is_wrong, range(len(self.found))))
-            self.want.append(_reference_observation(question, case, question.gradients and are_right))
-            self.found.append(list(differences(question, case, observation, self.want[-1])))
+            case = _case_without(given, observation.absent)
+            want = _reference_observation(question, case, question.gradients and are_right)
+            self.cases.append(_bounded(question, case, want))
+            self.want.append(want)
+            self.found.append(list(differences(question, self.cases[-1], observation, want)))
 
     @cached_property
     def ordinary(self) -> list[int]:
@@ -114,12 +117,11 @@ def _reference_observation(question: Question, case: Case, gradients: bool) -> O
     return known[gradients]
 
 
-def _bounded(question: Question, case: Case) -> Case:
+def _bounded(question: Question, case: Case, want: Observation) -> Case:
     """Return the case with the tolerance that float32 needs there, if its inputs are float64."""
     if question.differs or question.of_implementations:
         return case
-    want = _reference_observation(question, case, gradients=False).results
-    return with_bound(case, question.judge, want)
+    return with_bound(case, question.judge, want.results)
 
 
 def _case_without(case: Case, absent: tuple[str, ...]) -> Case:

@@ -308,7 +308,7 @@ const entries = (route, n_heads, rows, nudged) =>
     .sort((one, other) => one.from - other.from) // so that each keeps its element, and glides to another place
     .map(({ b, h, row, column, from }) => {
       const token = tokenOf({ from });
-      const place = `--from: ${from - FEATURES * rows[0]}; --word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
+      const place = `--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
       return html`<i class=${token === nudged ? "qkv-nudged" : `qkv-token-${token % TOKENS}`} style=${place}></i>`;
     });
 

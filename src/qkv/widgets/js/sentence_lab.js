@@ -26,7 +26,7 @@ const LAYERS = [0, 1];
 const HEADS = [0, 1];
 const SEEN = 0.005; // a smaller weight is drawn as 0
 const CHINESE = /[\u4e00-\u9fff]/;
-const FAINT = 0.03; // a smaller weight is not drawn in a small map
+const SHADES = 8; // of a small map; a weight below half of one is not drawn
 const LARGE = 0.15; // a smaller weight is only a colour among the weights of all words
 const OFFERED = 6; // so many words are offered to replace one; a press on it goes through all of them
 const ROOMY = 8; // the number of words up to which each has room for its class below it
@@ -166,7 +166,7 @@ const offText = ({ layer, head }) =>
 const chosenOf = (all, choice) => (choice === "both" ? all : [choice - 1]);
 
 const shown = (/** @type {number} */ weight) => num(weight, { places: 2 });
-const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
+const rounded = (/** @type {number} */ number) => Math.round(100 * number) / 100;
 /** @param {string} word */
 const langOf = (word) => (CHINESE.test(word) ? "zh-Hant" : nothing);
 const joined = (/** @type {string[]} */ words) => words.join(words.some((word) => CHINESE.test(word)) ? "" : " ");
@@ -650,15 +650,17 @@ function headMap(seen, l, h, { heads, layers }, set) {
   </label>`;
 }
 
-/** @param {Seen} seen
+/** Return a map with a path for each shade: as an element for each weight, a page would be 2 kB heavier.
+ * @param {Seen} seen
  * @param {number} l
  * @param {number} h */
 function mapOf({ said, words, from }, l, h) {
   const n = words.length;
   const table = said.places[`${l}.attention.weights`].subarray(h * n * n);
-  const cells = Array.from({ length: n * n }, (_, i) => i).filter((i) => table[i] > FAINT);
+  const paths = Array.from({ length: SHADES + 1 }, () => "");
+  for (let i = 0; i < n * n; i++) paths[Math.round(SHADES * table[i])] += `M${i % n} ${Math.floor(i / n)}.5h1`;
   return html`<svg viewBox="0 0 ${n} ${n}" preserveAspectRatio="none" aria-hidden="true">
-    ${cells.map((i) => svg`<rect x=${i % n} y=${Math.floor(i / n)} width="1" height="1" fill-opacity=${rounded(table[i])} />`)}
+    ${paths.flatMap((d, shade) => (shade && d ? [svg`<path stroke-opacity=${rounded(shade / SHADES)} d=${d} />`] : []))}
     <rect class="qkv-map-row" x="0" y=${from} width=${n} height="1" />
   </svg>`;
 }
@@ -671,7 +673,7 @@ function mapOf({ said, words, from }, l, h) {
 function handles(seen, state, set, id) {
   const { marks } = state;
   const isMany = state.handles.length > TOGETHER;
-  const names = isMany ? [state.turning || state.handles[0]] : state.handles;
+  const names = isMany ? [state.turning || firstOf(state.handles)] : state.handles;
   return html`<div class="qkv-handles">
     ${isMany ? whichHandle(names[0], state, set, id) : nothing}
     <div class="qkv-turned ${isMany ? "qkv-one-of-many" : ""}">
@@ -682,12 +684,13 @@ function handles(seen, state, set, id) {
       <dt class="qkv-unseen">${t`right noun in new sentences`}</dt>
       <dd><span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span> ${t`of ${EXAM_LENGTH} right`}</dd>
     </dl>
-    <div class="qkv-exam-squares" aria-hidden="true">${Array.from(
-      { length: EXAM_LENGTH },
-      (_, i) => html`<i class=${marks ? (marks[i] ? "qkv-found" : "qkv-missed") : ""}></i>`,
-    )}</div>
+    <div class="qkv-exam-squares" aria-hidden="true">${marks?.map((found) => html`<i class=${found ? "qkv-found" : "qkv-missed"}></i>`)}</div>
   </div>`;
 }
+
+/** Return the handle of many that is shown at first: the heads, which are pictures.
+ * @param {string[]} handles */
+const firstOf = (handles) => handles.find((name) => name === "heads") ?? handles[0];
 
 /** Return the choice of the handle that is shown. Those that are not as in training have a mark.
  * @param {string} value

@@ -72,15 +72,21 @@ export default widget("TrainLab", {
       <div class="qkv-train-pictures">${pictures(state, seen, set)}</div>
       ${curves(state, seen, set, id)}
       <div class="qkv-train-buttons">${trainButton(state, seen, set)} ${unfolding(state, set, id)}</div>
-      <div id="${id}-rest" class="qkv-train-rest ${state.unfolded ? "qkv-train-open" : ""}">
-        ${settings(state, set, id)}
-        ${trainHere(state, seen, set)}
-        ${secondChart(state, seen)}
-        ${tables(() => numbers(seen))}
-      </div>
+      <div id="${id}-rest" class="qkv-train-rest">${state.unfolded ? rest(state, seen, set, id) : nothing}</div>
     </div>`;
   },
 });
+
+/** Return what is unfolded. Until then a page does not have it, and weighs 1 kB less.
+ * @param {State} state
+ * @param {Seen} seen
+ * @param {SetState<State>} set
+ * @param {string} id */
+const rest = (state, seen, set, id) => html`
+  ${settings(state, set, id)}
+  ${trainHere(state, seen, set)}
+  ${secondChart(state, seen)}
+  ${tables(() => numbers(seen))}`;
 
 /** Return the button that unfolds the settings, the other curve and the numbers.
  * @param {State} state
@@ -386,16 +392,19 @@ function lookOf({ run, at }, i) {
 }
 
 const rounded = (/** @type {number} */ number) => Math.round(1000 * number) / 1000;
+const tenths = (/** @type {number} */ number) => Math.round(10 * number) / 10;
 
 const GAP = 1.3; // letters between two words
 
 /** Return about how wide a word and the gap after it are, in letters.
  * @param {string} word */
 const widthOf = (word) =>
-  [...word].reduce((sum, letter) => {
-    if (/\p{Script=Han}/u.test(letter)) return sum + 2;
-    return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
-  }, GAP);
+  tenths(
+    [...word].reduce((sum, letter) => {
+      if (/\p{Script=Han}/u.test(letter)) return sum + 2;
+      return sum + (/[mw]/.test(letter) ? 1.5 : /[ijlrt]/.test(letter) ? 0.6 : 1);
+    }, GAP),
+  );
 
 /** Return where each token of a text begins and ends, in percent of its width.
  * @param {readonly string[]} tokens */
@@ -405,7 +414,7 @@ function laidOut(tokens) {
   let start = 0;
   const middles = widths.map((width) => {
     start += width;
-    return rounded((100 * (start - width / 2)) / total);
+    return tenths((100 * (start - width / 2)) / total);
   });
   return { widths, middles };
 }
@@ -415,7 +424,7 @@ function laidOut(tokens) {
  * @param {number} b
  * @param {number} weight */
 function arc(a, b, weight) {
-  const top = rounded(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
+  const top = tenths(10 - Math.min(12, 3 + Math.abs(a - b) / 6));
   return svg`<path style="--qkv-p: ${rounded(weight)}" d="M${a} 10C${a} ${top} ${b} ${top} ${b} 10" />`;
 }
 
