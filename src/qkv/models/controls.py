@@ -145,6 +145,13 @@ def heads_off(seed: int) -> list[dict[str, float]]:
     return found
 
 
+def layer_2_off(seed: int) -> dict[str, float]:
+    """Return the shares by noun, of English sentences, without the heads of layer 2: *it* reads nothing there."""
+    on = torch.tensor([[True, True], [False, False]])
+    groups = {noun: [s for s in group if s.language == "english"] for noun, group in by_noun().items()}
+    return {noun: round(accuracy(tagger(seed), group, heads=on).it, 4) for noun, group in groups.items()}
+
+
 def temperatures(seed: int) -> dict[str, list[float]]:
     """Return the shares at TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
     new = sentences("new", 500, seed=1)
@@ -320,6 +327,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "one_matrix": one_matrix,
     "unscaled": unscaled,
     "heads_off": heads_off,
+    "layer_2_off": layer_2_off,
 }
 
 
