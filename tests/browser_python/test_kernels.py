@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from IPython.lib.pretty import pretty
 
 from browser_python.in_node import Interpreter, interpreter
 
@@ -73,7 +74,7 @@ def test_larger_tensors_give_the_same(python: Interpreter):
         found = python.ask([MAKE + program])
         names: dict[str, object] = {}
         exec(MAKE, names)
-        want = f"{eval(program, names)!r}\n"
+        want = f"{pretty(eval(program, names))}\n"  # as a notebook shows it
         if (found["printed"], found["problem"]) != (want, ""):
             other[program] = found["printed"] + found["problem"], want
     assert not other

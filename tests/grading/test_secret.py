@@ -104,5 +104,5 @@ def test_another_secret_is_another_rule():
 def test_nothing_that_an_answer_gets_holds_the_secret():
     grader = Grader(Settings(seed=1, secret=ONE))
     for question in ("3.1", "3.5", "7.6"):
-        encoded = grader.encoded_cases_of(find(question))
-        assert ONE not in encoded.text
+        for encoded in grader.encoded_cases_of(find(question)):
+            assert ONE not in encoded.text
