@@ -91,6 +91,7 @@ def draw(page: Page, looks: list[tuple[str, dict[str, Any]]]) -> None:
         )
     frame(page)
     expect(page.locator('.qkv-widget[data-state="ready"]')).to_have_count(len(looks))
+    expect(page.locator(".qkv-unmarked")).to_have_count(0)  # the taggers' exams have ended
 
 
 @pytest.mark.parametrize(
