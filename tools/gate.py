@@ -24,7 +24,7 @@ TWO = ["-n", "2", "--dist", "worksteal"]
 # Each module runs in one process only, because its fixtures start slowly: a JupyterLab, Python on a page.
 A_FILE_EACH = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
-THIRD = "--third"  # of the cases of costly tests (tests/conftest.py): the gate has ten minutes
+SOME = "--some"  # of the cases of costly tests (tests/conftest.py): the gate has ten minutes
 
 Step = tuple[str, str, list[list[str]]]  # its name, what it checks, its commands
 
@@ -44,14 +44,14 @@ STEPS: list[Step] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package, the questions, the grader and the tools", [
-        [*PYTEST, *TWO, THIRD, "-m", "not browser and not lab and not slow", "tests"],
+        [*PYTEST, *TWO, SOME, "-m", "not browser and not lab and not slow", "tests"],
     ]),
     ("site", "the site builds without a warning, in every language", [
         [*PYTHON, "tools/site.py", "build", "--languages", "zh_TW", "zh_CN"],
     ]),
     ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
-        [*PYTEST, *A_FILE_EACH, THIRD, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
+        [*PYTEST, *A_FILE_EACH, SOME, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
 ]  # fmt: skip
 SWEEPS: list[Step] = [
@@ -93,7 +93,7 @@ def run_step(number: int, total: int, step: Step) -> bool:
 def with_all_cases(step: Step) -> Step:
     """Return a step of the gate as the sweeps run it."""
     name, checks, commands = step
-    return name, checks, [[part for part in command if part != THIRD] for command in commands]
+    return name, checks, [[part for part in command if part != SOME] for command in commands]
 
 
 def run_steps(steps: list[Step]) -> list[bool]:
