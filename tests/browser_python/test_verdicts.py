@@ -38,6 +38,8 @@ def on_the_page(seed: int, most: int, names: list[str]) -> Verdicts:
 
 IN_THE_GATE = [pytest.param(chapters(), 1, id="a twin of one question of each chapter")]
 SWEEP = [pytest.param((n,), 10_000, id=f"every twin of {n}", marks=pytest.mark.slow) for n in chapters()]
+
+
 # A search that stops when a number is reached to the last bit may stop one step earlier or later.
 @pytest.mark.draws
 @pytest.mark.parametrize(("some", "most"), [*IN_THE_GATE, *SWEEP])
