@@ -57,8 +57,8 @@ STEPS: list[Step] = [
 SWEEPS: list[Step] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
-# The browser's tests wait for the site, and the sweeps for all; the rest runs at the same time: while a test waits for a
-# page or a time limit, another can use the core.
+# The browser's tests wait for the site, and the sweeps for all; the rest runs at the same time: while a test waits for
+# a page or a time limit, another can use the core.
 AFTER = {"browser": ["site"], "sweeps": [name for name, _, _ in STEPS]}
 SHOWN = ("unit", "browser", "sweeps")  # steps whose output is shown while they run
 
