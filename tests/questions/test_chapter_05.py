@@ -450,6 +450,18 @@ def test_a_wrong_diagnosis_is_told_what_input_would_differ():
     assert "W_Q ten times as large" in found.message
 
 
+def test_a_right_module_is_not_told_from_a_right_one():
+    question = QUESTIONS["5.8"]
+
+    def suspicious(module):
+        found = diagnose_by_probes(module)
+        return "no scale" if found == "none" else found
+
+    found = verdict(question, suspicious)
+    assert found.message.startswith("A module with no fault got the answer “no scale”.")
+    assert "tells a module with that fault from a right one: make W_Q ten times as large" in found.message
+
+
 def test_nothing_of_the_module_can_be_read():
     """Cheap tricks: attributes, closures, names of types and functions, texts and sources are the same for all."""
     seen = set()

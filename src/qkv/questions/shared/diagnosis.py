@@ -82,7 +82,7 @@ def mistakes_of_diagnoses(faults: Faults) -> tuple[Misconception, ...]:
 
 
 def quotes(probes: Mapping[str, str]) -> dict[str, Callable[[Seen], str]]:
-    """Return the quotes of the messages: the fault, what the answer said, and an input that tells it from a right one.
+    """Return the quotes of the messages: the fault, what the answer said, and an input that shows the fault.
 
     Args:
         probes: by the name of a fault, what shows it
