@@ -106,15 +106,14 @@ class CapturedOutput(io.TextIOBase):
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.size = 0
-        self.streams = contextlib.ExitStack()
 
     def __enter__(self) -> CapturedOutput:
-        self.streams.enter_context(contextlib.redirect_stdout(self))
-        self.streams.enter_context(contextlib.redirect_stderr(self))
+        self.streams = sys.stdout, sys.stderr
+        sys.stdout = sys.stderr = self
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.streams.close()
+        sys.stdout, sys.stderr = self.streams
 
     def writable(self) -> bool:
         return True

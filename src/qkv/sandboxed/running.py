@@ -6,10 +6,9 @@ The answer may raise anything, print, draw random numbers, or write into its arg
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -25,7 +24,7 @@ MAX_PARAMETERS = 1_000  # parameters of an object whose shapes are recorded
 PRODUCTS = ("aten::mm", "aten::bmm", "aten::mv", "aten::addmm", "aten::baddbmm")  # of matrices, as torch names them
 TO_NUMPY = ("numpy", "__array__")  # methods of tensors
 MAX_TAKEN = 1_000  # numbers that may go to NumPy in a case that limits matrix products, such as logits for `argmax`
-MAX_KEPT = 10_000  # numbers of a projection that is kept for the next run
+MAX_KEPT = 10_000  # numbers of a projection that are computed once
 MAX_AGAIN = 300  # calls with the same arguments in the second run; enough to see whether they depend on earlier calls
 
 
@@ -379,14 +378,19 @@ def projection(like: Tensor) -> Tensor:
 
     They are computed in float64, because the squares of large numbers have no decimals left in float32.
     """
-    known = _irregular if like.numel() <= MAX_KEPT else _irregular.__wrapped__
-    return known(tuple(like.shape), like.dtype)
+    n = like.numel()
+    numbers = _first_irregular()[:n] if n <= MAX_KEPT else _irregular(n)
+    return numbers.view(like.shape).to(like.dtype)
 
 
-@lru_cache(maxsize=100)
-def _irregular(shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
-    n = math.prod(shape)
-    return torch.cos(torch.arange(n, dtype=torch.float64) ** 2 * 0.7 + 0.3).view(shape).to(dtype)
+@cache
+def _first_irregular() -> Tensor:
+    """Return the first numbers. A worker computes them once, for all its sessions."""
+    return _irregular(MAX_KEPT)
+
+
+def _irregular(n: int) -> Tensor:
+    return torch.cos(torch.arange(n, dtype=torch.float64) ** 2 * 0.7 + 0.3)
 
 
 def _read_again(came_back: Any) -> Any:

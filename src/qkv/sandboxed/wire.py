@@ -229,25 +229,26 @@ class _Encoder:
         Raises:
             WireError: a value of this type cannot be sent.
         """
-        if type(value) in (list, tuple):
-            return [type(value).__name__, *(item if type(item) in ATOMS else self.value(item) for item in value)]
-        if isinstance(value, ATOMS):
-            return value
+        kind = type(value)
+        if kind is tuple or kind is list:
+            return [kind.__name__, *[item if type(item) in ATOMS else self.value(item) for item in value]]
         if isinstance(value, Tensor):
             return self.tensor(value)
-        if isinstance(value, (list, tuple)):
-            return [type(value).__name__, *map(self.value, value)]
+        if isinstance(value, ATOMS):
+            return value
         if isinstance(value, dict):
-            return ["dict", *([str(key), self.value(item)] for key, item in value.items())]
+            return ["dict", *[[str(key), self.value(item)] for key, item in value.items()]]
+        if kind.__name__ in PLAIN:
+            fields = [getattr(value, name) for name in FIELDS[kind.__name__]]
+            if kind is running.Trace:
+                fields[STATES] = tuple(map(self.hash_of, value.random_states))
+            return [kind.__name__, *[item if type(item) in ATOMS else self.value(item) for item in fields]]
+        if isinstance(value, (list, tuple)):
+            return [kind.__name__, *map(self.value, value)]
         if isinstance(value, (cases.Seeded, cases.Provided)):
             return self.shared_object(value)
         if isinstance(value, hidden.Hidden):  # only its number is sent, not the implementation
             return ["Hidden", self.hidden.setdefault(id(value), len(self.hidden)), *value.methods]
-        if type(value).__name__ in PLAIN:
-            fields = [getattr(value, name) for name in FIELDS[type(value).__name__]]
-            if isinstance(value, running.Trace):
-                fields[STATES] = tuple(map(self.hash_of, value.random_states))
-            return [type(value).__name__, *(item if type(item) in ATOMS else self.value(item) for item in fields)]
         raise WireError(f"a {type(value).__name__} cannot be sent")
 
     def hash_of(self, state: Tensor | str) -> str:
