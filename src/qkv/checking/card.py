@@ -242,7 +242,7 @@ def wrapped(text: str) -> list[str]:
 
 
 def _wrapped_chinese(text: str) -> list[str]:
-    """Return the lines of a Chinese text. Each character is two columns wide; no line begins with a space or a comma."""
+    """Return the lines of a Chinese text. A character is two columns wide; no line begins with a space or a comma."""
     lines, used = [""], 0
     for word in re.findall(r"[\x21-\x7e]+ ?|.", text):
         columns = sum(2 if ord(sign) > WIDE else 1 for sign in word)
