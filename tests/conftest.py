@@ -30,22 +30,25 @@ os.environ.setdefault("QKV_STATE_DIR", os.path.join(tempfile.gettempdir(), "qkv-
 settings.load_profile("ci")
 
 
+COSTLY = ("tests/browser_python/", "tests/grading/", "tests/sandboxed/")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--third", action="store_true", help="a third of the cases of costly tests, drawn by the commit")
+    parser.addoption("--some", action="store_true", help="one in six cases of costly tests, drawn by the commit")
 
 
 @pytest.hookimpl(trylast=True)  # when the cases that are not asked for are gone
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --third, keep a third of the cases (at least one) of tests that open a page, run its Python or grade."""
-    if not config.getoption("--third"):
+    """With --some, keep one in six cases (at least one) of each test that opens a page or is in `COSTLY`."""
+    if not config.getoption("--some"):
         return
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
         cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     left_out: set[pytest.Item] = set()
     for test, all_of_it in cases.items():
-        if test.startswith(("tests/browser_python/", "tests/grading/")) or all_of_it[0].get_closest_marker("browser"):
-            left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, 2 * len(all_of_it) // 3))
+        if test.startswith(COSTLY) or all_of_it[0].get_closest_marker("browser"):
+            left_out.update(random.Random(f"{SEED}{test}").sample(all_of_it, 5 * len(all_of_it) // 6))
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]
 

@@ -1,4 +1,4 @@
-"""Run the gate: every kind of test, step by step, and print the time of each step.
+"""Run the gate: every kind of test, several at a time, and print the time of each step.
 
 python tools/gate.py             all steps that must pass before a change is merged
 python tools/gate.py --sweeps    these steps with all their cases, and the long sweeps
@@ -12,23 +12,23 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable]
+YIELDING = ["nice"]  # the site goes first, because the browser's tests wait for it
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
 # Two processes. One that has no tests left takes tests from the other: without this, a few long modules keep one idle.
 TWO = ["-n", "2", "--dist", "worksteal"]
 # Each module runs in one process only, because its fixtures start slowly: a JupyterLab, Python on a page.
 A_FILE_EACH = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
-THIRD = "--third"  # of the cases of costly tests (tests/conftest.py): the gate has ten minutes
+SOME = "--some"  # of the cases of costly tests (tests/conftest.py): the gate has ten minutes
 
 Step = tuple[str, str, list[list[str]]]  # its name, what it checks, its commands
 
-# The site is built before the tests that open it.
 STEPS: list[Step] = [
     ("static", "lint, format, types, docstrings, imports; notebooks, bundled widgets and exercises are up to date", [
         [*PYTHON, "-m", "mypy", "--no-error-summary"],  # first, because it takes longest
@@ -44,27 +44,32 @@ STEPS: list[Step] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package, the questions, the grader and the tools", [
-        [*PYTEST, *TWO, THIRD, "-m", "not browser and not lab and not slow", "tests"],
+        [*YIELDING, *PYTEST, *TWO, SOME, "-m", "not browser and not lab and not slow", "tests"],
     ]),
     ("site", "the site builds without a warning, in every language", [
         [*PYTHON, "tools/site.py", "build", "--languages", "zh_TW", "zh_CN"],
     ]),
     ("notebooks", "solutions print their saved outputs again", [[*PYTEST, *A_NOTEBOOK_EACH, "--nbval", "solutions"]]),
     ("browser", "the built site, and the widgets in JupyterLab, in Chromium", [
-        [*PYTEST, *A_FILE_EACH, THIRD, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
+        [*PYTEST, *A_FILE_EACH, SOME, "-m", "(browser or lab) and not slow", "tests/browser", "tests/widgets"],
     ]),
 ]  # fmt: skip
 SWEEPS: list[Step] = [
     ("sweeps", "the long sweeps", [[*PYTEST, "-m", "slow", "tests"]]),
 ]
-# These steps run at the same time: for much of a build, and for the tests that wait for a time limit, a core is idle.
-AT_ONCE = ("unit", "site", "notebooks")
+# The browser's tests wait for the site, and the sweeps for all; the rest runs at the same time: while a test waits for
+# a page or a time limit, another can use the core.
+AFTER = {"browser": ["site"], "sweeps": [name for name, _, _ in STEPS]}
 SHOWN = ("unit", "browser", "sweeps")  # steps whose output is shown while they run
 
 
-def run(command: list[str]) -> bool:
-    """Run a command and let it print as it runs. Return whether it succeeded."""
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode == 0
+def run_and_show(name: str, command: list[str]) -> bool:
+    """Run a command, and print each line that it writes, with the step's name. Return whether it succeeded."""
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", **options) as running:
+        for line in running.stdout or ():
+            print(f"{name:9s} {line}", end="", flush=True)
+    return running.returncode == 0
 
 
 def run_two_at_a_time(commands: list[list[str]]) -> bool:
@@ -85,7 +90,7 @@ def run_step(number: int, total: int, step: Step) -> bool:
     name, checks, commands = step
     print(f"[{number}/{total}] {name}: {checks}", flush=True)
     started = time.monotonic()
-    green = run(commands[0]) if name in SHOWN else run_two_at_a_time(commands)
+    green = run_and_show(name, commands[0]) if name in SHOWN else run_two_at_a_time(commands)
     print(f"      {name}: {'ok' if green else 'FAILED'} in {time.monotonic() - started:.0f} s", flush=True)
     return green
 
@@ -93,17 +98,23 @@ def run_step(number: int, total: int, step: Step) -> bool:
 def with_all_cases(step: Step) -> Step:
     """Return a step of the gate as the sweeps run it."""
     name, checks, commands = step
-    return name, checks, [[part for part in command if part != THIRD] for command in commands]
+    return name, checks, [[part for part in command if part != SOME] for command in commands]
 
 
 def run_steps(steps: list[Step]) -> list[bool]:
-    """Run steps one after the other, except those that run at once. Return for each whether it passed."""
-    numbered = [(number, len(steps), step) for number, step in enumerate(steps, 1)]
-    greens: list[bool] = []
-    for _, group in groupby(numbered, key=lambda one: AT_ONCE if one[2][0] in AT_ONCE else one[2][0]):
-        with ThreadPoolExecutor() as pool:
-            greens += pool.map(lambda one: run_step(*one), group)
-    return greens
+    """Run steps at the same time, each after those that it needs. Return for each whether it passed."""
+    running: dict[str, Future[bool]] = {}
+
+    def start(number: int, step: Step) -> bool:
+        for needed in AFTER.get(step[0], []):
+            if needed in running:
+                running[needed].result()
+        return run_step(number, len(steps), step)
+
+    with ThreadPoolExecutor(len(steps)) as pool:
+        for number, step in enumerate(steps, 1):
+            running[step[0]] = pool.submit(start, number, step)
+    return [done.result() for done in running.values()]
 
 
 def main() -> int:

@@ -36,7 +36,8 @@ new PerformanceObserver((list) => {
 DRAWN = """() => [...document.querySelectorAll(".qkv-widget")].map((widget) => {
   const copy = widget.querySelector(":scope > div").cloneNode(true);
   for (const still of copy.querySelectorAll(".qkv-heatmap > i")) still.remove();
-  for (const exam of copy.querySelectorAll(".qkv-exam")) exam.remove(); // marked sentence by sentence, once it is seen
+  // An exam is marked sentence by sentence, once it is seen.
+  for (const exam of copy.querySelectorAll(".qkv-exam, .qkv-exam-squares")) exam.remove();
   const controls = widget.querySelectorAll(":scope > div input");
   for (const [i, input] of copy.querySelectorAll("input").entries()) {
     const { value, checked } = controls[i];

@@ -22,8 +22,19 @@ from torch import Tensor, nn
 from qkv.attention import MultiHeadAttention, Visit, unchanged
 from qkv.interpretability import runner
 from qkv.models.grammar import Sentence
+from qkv.models.repeater import Repeater, draw_sequences, repeater_scores
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
-from qkv.models.training import BATCH, N_SENTENCES, TAGGER_ON_THE_PAGE, descend, one_thread, sentences, train_tagger
+from qkv.models.training import (
+    BATCH,
+    N_SENTENCES,
+    REPEATER_ON_THE_PAGE,
+    TAGGER_ON_THE_PAGE,
+    descend,
+    one_thread,
+    sentences,
+    train_repeater,
+    train_tagger,
+)
 from qkv.transformer import Edit, Places, handles
 
 SEEDS = (1, 2, 3)
@@ -313,6 +324,39 @@ def pairs_in(tagger: Tagger, asked: list[Sentence], adjectives: list[str]) -> li
     return pairs
 
 
+def start_or_steps(seed: int) -> dict[str, float]:
+    """Return the surprise of two repeaters in the later periods, in nats: is it the start or the steps that do harm?
+
+    "steps ÷ 2" is trained without the division, but each step of W_Q and W_K is half as long. "start × 2" is trained
+    with it, but W_Q and W_K start twice as large, so that its scores start as wide as without the division.
+    """
+
+    def matrices(repeater: Repeater) -> list[Tensor]:
+        return [p for name, p in repeater.named_parameters() if ".w_q." in name or ".w_k." in name]
+
+    before: list[Tensor] = []
+
+    @torch.no_grad()
+    def halve(step: int, repeater: Repeater) -> None:
+        if step == 0:
+            before.extend(p.clone() for p in matrices(repeater))
+        for p, old in zip(matrices(repeater), before, strict=True):
+            old.copy_(p.lerp_(old, 0.5))
+
+    @torch.no_grad()
+    def double(step: int, repeater: Repeater) -> None:
+        for p in matrices(repeater) if step == 0 else []:
+            p.mul_(2)
+
+    found = {}
+    for name, scaled, after_step in (("steps ÷ 2", False, halve), ("start × 2", True, double)):
+        trained = train_repeater(seed=seed, scaled=scaled, after_step=after_step, **REPEATER_ON_THE_PAGE)
+        places = Places(handles(trained.shape, scaled=scaled))
+        drawn = draw_sequences(256, torch.Generator().manual_seed(1000 + seed))
+        found[name] = round(repeater_scores(trained, *drawn, places).repeated, 4)
+    return found
+
+
 CONTROLS: dict[str, Callable[[int], Any]] = {
     "equal_weights": equal_weights,
     "heads": heads,
@@ -328,6 +372,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "unscaled": unscaled,
     "heads_off": heads_off,
     "layer_2_off": layer_2_off,
+    "start_or_steps": start_or_steps,
 }
 
 
