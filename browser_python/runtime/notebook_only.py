@@ -38,7 +38,8 @@ def missing_name(error: BaseException) -> str:
     if isinstance(error, AttributeError) and error.name and "page" not in str(error):
         owner = error.obj if isinstance(error.obj, (type, ModuleType)) else type(error.obj)
         modules = [owner.__name__] if isinstance(owner, ModuleType) else [kind.__module__ for kind in owner.__mro__]
-        if getattr(owner, "__module__", "") != "__main__" and any(name.partition(".")[0] in ("torch", "numpy") for name in modules):
+        of_page = any(name.partition(".")[0] in ("torch", "numpy") for name in modules)
+        if of_page and getattr(owner, "__module__", "") != "__main__":
             return f"{owner.__name__}.{error.name}"
     return ""
 
