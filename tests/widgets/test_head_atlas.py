@@ -190,7 +190,7 @@ def test_nothing_scrolls_within_the_page(open_page: OpenPage, width: int, matrix
 def test_of_a_long_text_the_list_has_what_is_looked_at_most(open_page: OpenPage):
     widget = show(open_page(width=390), **of_words(60, token=40))
     lines = widget.locator(".qkv-atlas-words div")  # the others are the nearest ones
-    expect(lines).to_have_count(16)
+    expect(lines).to_have_count(10)
     texts = [" ".join(text.split()) for text in lines.all_inner_texts()]
     assert {"38 word37 0.13", "39 word38 0.25", "40 word39 0.50"} < set(texts)
     expect(widget.locator(".qkv-atlas-rail")).to_have_text("41 word40")

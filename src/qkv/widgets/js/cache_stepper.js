@@ -68,7 +68,7 @@ export default widget("CacheStepper", {
 });
 
 const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set, /** @type {string} */ id) => html`
-    <p class="qkv-kv-lead" data-number="notice">${notice(state)}</p>
+    <p class="qkv-kv-lead" data-number="notice">${notice(state, marked)}</p>
     <div class="qkv-kv-both">
       ${grid(state, set, id)}
       ${ways(state, set, id)}
@@ -352,17 +352,23 @@ const realModels = (state, set, id) => {
 const strong = (/** @type {string} */ name, /** @type {string} */ text) => html`<b data-number=${name}>${text}</b>`;
 const nameOf = (/** @type {string} */ model) => (model === "one layer" ? t`one layer` : model);
 
+/** Return a count on the look of the cells that it counts.
+ * @param {number} count
+ * @param {Look} look */
+const marked = (count, look) => html`<b class="qkv-kv-count" data-is=${look}>${count}</b>`;
+
 /** Return what there is to notice in a step.
- * @param {Shown | State} state */
-function notice(state) {
+ * @param {Shown | State} state
+ * @param {(count: number, look: Look) => unknown} [mark] */
+function notice(state, mark = (count) => count) {
   const { step, cached } = state;
   if (step === LAST) return stillRight(state);
   if (step === 1) return t`It reads the prompt: 3 rows. The cache was empty.`;
   const word = TEXT[PROMPT + step - 2];
   const { kept } = reads(state);
   return cached
-    ? t`It reads “${word}”: 1 row is computed, k and v of ${kept} words are in the cache.`
-    : t`It reads “${word}”: 1 row is new, and ${kept} rows are computed again.`;
+    ? t`It reads “${word}”: 1 row is computed, k and v of ${mark(kept, "kept")} words are in the cache.`
+    : t`It reads “${word}”: 1 row is new, and ${mark(kept, "again")} rows are computed again.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.

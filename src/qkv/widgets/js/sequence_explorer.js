@@ -130,14 +130,14 @@ const KINDS = {
     marks: all,
     caption: (state, size) => {
       if (isCut(state)) return t`${size}, the first ${MOST_TOKENS} tokens.`;
-      return state.embedded ? t`${size}, made-up features.` : t`${size}, a column for each word.`;
+      return state.embedded ? t`${size}.` : t`${size}, a column for each word.`;
     },
     drawn: drawText,
     settings: (state, set) => html`<div class="qkv-own-text">
       <label><span class="qkv-unseen">${t`your own sentence`}</span>
         <input type="text" maxlength="60" placeholder=${t`type a sentence`} autocomplete="off" spellcheck="false"
           .value=${live(state.typed ?? "")} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
-      ${toggle({ label: t`features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
+      ${toggle({ label: t`made-up features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
     </div>`,
   },
   speech: {
