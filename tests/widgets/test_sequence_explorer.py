@@ -154,7 +154,7 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     expect(says).to_contain_text(f"saw is row 3 of X: {len(tokens)} × 4.")
     field.fill("")
     expect(field).to_have_value("")
-    expect(says).to_contain_text("X: 4 × 4,")
+    expect(says).to_contain_text("X: 4 × 4.")
 
 
 @pytest.mark.browser

@@ -68,7 +68,7 @@ export default widget("CacheStepper", {
 });
 
 const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set, /** @type {string} */ id) => html`
-    <p class="qkv-kv-lead" data-number="notice">${notice(state, marked)}</p>
+    <p class="qkv-kv-lead" data-number="notice">${notice(state)}</p>
     <div class="qkv-kv-both">
       ${grid(state, set, id)}
       ${ways(state, set, id)}
@@ -251,9 +251,10 @@ function grid(state, set, id) {
   const goOn = (/** @type {PointerEvent & { currentTarget: Element }} */ event) =>
     pointedAt(event.currentTarget, event)?.querySelector("input")?.focus({ preventScroll: true });
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
+  const isKept = lookOf(run(state, state.cached), 0) === "kept";
   return html`<div class="qkv-kv-grid ${state.step === LAST ? "qkv-kv-changes" : ""} qkv-drag" role="radiogroup" aria-label=${handle.label}
     @pointerdown=${along} @pointermove=${along} @pointerup=${goOn}>
-    <div class="qkv-kv-heads" aria-hidden="true">${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
+    <div class="qkv-kv-heads" aria-hidden="true">${isKept ? html`<em>${t`cached`}</em>` : ""}${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
     ${words.map((word, i) => row(state, handle, { word, i, name: `${id}-word` }, set))}
   </div>`;
 }
@@ -352,23 +353,17 @@ const realModels = (state, set, id) => {
 const strong = (/** @type {string} */ name, /** @type {string} */ text) => html`<b data-number=${name}>${text}</b>`;
 const nameOf = (/** @type {string} */ model) => (model === "one layer" ? t`one layer` : model);
 
-/** Return a count on the look of the cells that it counts.
- * @param {number} count
- * @param {Look} look */
-const marked = (count, look) => html`<b class="qkv-kv-count" data-is=${look}>${count}</b>`;
-
 /** Return what there is to notice in a step.
- * @param {Shown | State} state
- * @param {(count: number, look: Look) => unknown} [mark] */
-function notice(state, mark = (count) => count) {
+ * @param {Shown | State} state */
+function notice(state) {
   const { step, cached } = state;
   if (step === LAST) return stillRight(state);
   if (step === 1) return t`It reads the prompt: 3 rows. The cache was empty.`;
   const word = TEXT[PROMPT + step - 2];
   const { kept } = reads(state);
   return cached
-    ? t`It reads “${word}”: 1 row is computed, k and v of ${mark(kept, "kept")} words are in the cache.`
-    : t`It reads “${word}”: 1 row is new, and ${mark(kept, "again")} rows are computed again.`;
+    ? t`It reads “${word}”: 1 row is computed, k and v of ${kept} words are in the cache.`
+    : t`It reads “${word}”: 1 row is new, and ${kept} rows are computed again.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.

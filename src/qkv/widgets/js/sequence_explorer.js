@@ -137,7 +137,7 @@ const KINDS = {
       <label><span class="qkv-unseen">${t`your own sentence`}</span>
         <input type="text" maxlength="60" placeholder=${t`type a sentence`} autocomplete="off" spellcheck="false"
           .value=${live(state.typed ?? "")} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
-      ${toggle({ label: t`made-up features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
+      ${toggle({ label: t`features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
     </div>`,
   },
   speech: {
