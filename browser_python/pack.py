@@ -78,8 +78,8 @@ def library_files() -> dict[str, bytes]:
 
 
 def course_files() -> dict[str, bytes]:
-    """Return the files of course.bin: the page's torch and numpy, its runtime, and the course's checking code."""
-    files = package_files("torch", "numpy") | {path.name: path for path in (HERE / "runtime").glob("*.py")}
+    """Return the files of course.bin: the page's torch, numpy and tqdm, its runtime, and the course's checking code."""
+    files = package_files("torch", "numpy", "tqdm") | {path.name: path for path in (HERE / "runtime").glob("*.py")}
     return {name: path.read_bytes() for name, path in (files | qkv_files(COURSE)).items()}
 
 

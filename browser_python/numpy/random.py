@@ -32,18 +32,38 @@ def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64
     return ndarray(torch.tensor([draw() for _ in range(math.prod(shape))], dtype=kind).reshape(shape))
 
 
-def chosen(draw: Callable[[], float], below: Callable[[int], int], a: Any, size: Size, replace: bool, p: Any) -> Any:
-    """Choose from an array, or from 0, …, a − 1, with replacement, each equally often or with the probabilities p."""
-    if not replace:
-        raise NotImplementedError(missing_message("`numpy.random.choice` without replacement"))
+def chosen(
+    draw: Callable[[], float],
+    below: Callable[[int], int],
+    different: Callable[[int, int], list[int]],
+    a: Any,
+    size: Size,
+    replace: bool,
+    p: Any,
+) -> Any:
+    """Choose from an array, or from 0, …, a − 1, each equally often or with the probabilities p.
+
+    `different` draws this many different numbers below another one, for a choice without replacement.
+    """
+    if not isinstance(a, (int, list, tuple, range)) and as_tensor(a).ndim != 1:
+        raise ValueError("a must be 1-dimensional")
     n = a if isinstance(a, int) else len(a)
-    if p is None:
+    if not replace:
+        if p is not None:
+            raise NotImplementedError(missing_message("`numpy.random.choice` without replacement with probabilities"))
+        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        if math.prod(shape) > n:
+            raise ValueError("Cannot take a larger sample than population when replace is False")
+        places = array_or_number(torch.tensor(different(n, math.prod(shape)), dtype=torch.int64).reshape(shape))
+    elif p is None:
         places = drawn(lambda: below(n), size, torch.int64)
     else:
         sums = list(accumulate(as_tensor(p).double().tolist()))
         if abs(sums[-1] - 1) > 1e-7:
             raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
         places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
+    if isinstance(a, (list, tuple)) and any(isinstance(x, str) for x in a):
+        raise NotImplementedError(missing_message("an array of `str`"))
     return places if isinstance(a, int) else array_or_number(as_tensor(a)[as_tensor(places)])
 
 
@@ -203,7 +223,20 @@ class Generator:
         return drawn(lambda: low + self._below(high + endpoint - low), size, torch.int64)
 
     def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
-        return chosen(self._double, self._below, a, size, replace, p)
+        return chosen(self._double, self._below, self._different, a, size, replace, p)
+
+    def _different(self, n: int, count: int) -> list[int]:
+        """Draw different integers from 0 to n − 1, as Floyd (1987), and shuffle them."""
+        if n > 10_000 and count > n // 50:
+            raise NotImplementedError(missing_message("a choice of many out of very many without replacement"))
+        found: list[int] = []
+        for j in range(n - count, n):
+            i = self._below(j + 1)
+            found.append(j if i in found else i)
+        for i in range(count - 1, 0, -1):
+            j = self._below(i + 1)
+            found[i], found[j] = found[j], found[i]
+        return found
 
     def permutation(self, x: Any) -> ndarray:
         return shuffled(x, self._place)
@@ -222,95 +255,96 @@ def default_rng(seed: int | Generator | None = None) -> Generator:
     return Generator(int.from_bytes(os.urandom(16), "big") if seed is None else int(seed))
 
 
-# ── the older functions, of one generator for all ─────────────────────────────────────────────────
-TWISTER: Any = torch.Generator()
+# ── the older functions ───────────────────────────────────────────────────────────────────────────
+class RandomState:
+    """A generator of random numbers as before `default_rng`, from the Mersenne Twister."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._twister: Any = torch.Generator()
+        self.seed(seed)
+
+    def seed(self, seed: int | None = None) -> None:
+        self._twister.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
+
+    def get_state(self) -> torch.Tensor:
+        return self._twister.get_state()
+
+    def set_state(self, state: torch.Tensor) -> None:
+        self._twister.set_state(state)
+
+    def _double(self) -> float:
+        high, low = self._twister.word() >> 5, self._twister.word() >> 6
+        return (high * 67108864 + low) / 9007199254740992
+
+    def _below(self, n: int) -> int:
+        return small_enough(n, self._twister.word if n <= HALF + 1 else self._twister.long_word)
+
+    def _normal(self) -> float:
+        """Draw one normal number: one of a pair, of which the other is kept for the next call."""
+        if self._twister._spare_normal is not None:
+            spare, self._twister._spare_normal = self._twister._spare_normal, None
+            return spare
+        while True:
+            x, y = 2 * self._double() - 1, 2 * self._double() - 1
+            square = x * x + y * y
+            if 0 < square < 1:
+                scale = math.sqrt(-2 * math.log(square) / square)
+                self._twister._spare_normal = scale * x
+                return scale * y
+
+    def random(self, size: Size = None) -> Any:
+        return drawn(self._double, size)
+
+    random_sample = ranf = random
+
+    def rand(self, *sizes: int) -> Any:
+        return drawn(self._double, sizes or None)
+
+    def randn(self, *sizes: int) -> Any:
+        return drawn(self._normal, sizes or None)
+
+    def standard_normal(self, size: Size = None) -> Any:
+        return drawn(self._normal, size)
+
+    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Size = None) -> Any:
+        return drawn(lambda: loc + scale * self._normal(), size)
+
+    def uniform(self, low: float = 0.0, high: float = 1.0, size: Size = None) -> Any:
+        return drawn(lambda: low + (high - low) * self._double(), size)
+
+    def exponential(self, scale: float = 1.0, size: Size = None) -> Any:
+        return drawn(lambda: -scale * math.log1p(-self._double()), size)
+
+    def randint(self, low: int, high: int | None = None, size: Size = None, dtype: Any = int) -> Any:
+        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1."""
+        if torch_dtype(dtype) is not torch.int64:
+            raise NotImplementedError(missing_message("another `dtype` of `randint`"))
+        low, high = (0, low) if high is None else (low, high)
+        if low >= high:
+            raise ValueError("low >= high")
+        return drawn(lambda: low + self._below(high - low), size, torch.int64)
+
+    def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
+        """Choose from an array, or from 0, …, a − 1: see `chosen`."""
+
+        def first(n: int, count: int) -> list[int]:
+            return shuffled(n, self._below).tolist()[:count]
+
+        return chosen(self._double, self._below, first, a, size, replace, p)
+
+    def permutation(self, x: Any) -> ndarray:
+        return shuffled(x, self._below)
+
+    def shuffle(self, x: Any) -> None:
+        shuffle_in_place(x, self._below)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(missing_message(f"`numpy.random.RandomState.{name}`"))
 
 
-def seed(seed: int | None = None) -> None:
-    TWISTER.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
-
-
-seed()
-
-
-def get_state() -> torch.Tensor:
-    return TWISTER.get_state()
-
-
-def set_state(state: torch.Tensor) -> None:
-    TWISTER.set_state(state)
-
-
-def double() -> float:
-    high, low = TWISTER.word() >> 5, TWISTER.word() >> 6
-    return (high * 67108864 + low) / 9007199254740992
-
-
-def below(n: int) -> int:
-    return small_enough(n, TWISTER.word if n <= HALF + 1 else TWISTER.long_word)
-
-
-def one_normal() -> float:
-    """Draw one normal number: one of a pair, of which the other is kept for the next call."""
-    if TWISTER._spare_normal is not None:
-        spare, TWISTER._spare_normal = TWISTER._spare_normal, None
-        return spare
-    while True:
-        x, y = 2 * double() - 1, 2 * double() - 1
-        square = x * x + y * y
-        if 0 < square < 1:
-            scale = math.sqrt(-2 * math.log(square) / square)
-            TWISTER._spare_normal = scale * x
-            return scale * y
-
-
-def random(size: Size = None) -> Any:
-    return drawn(double, size)
-
-
-random_sample = ranf = random
-
-
-def rand(*sizes: int) -> Any:
-    return drawn(double, sizes or None)
-
-
-def randn(*sizes: int) -> Any:
-    return drawn(one_normal, sizes or None)
-
-
-def standard_normal(size: Size = None) -> Any:
-    return drawn(one_normal, size)
-
-
-def normal(loc: float = 0.0, scale: float = 1.0, size: Size = None) -> Any:
-    return drawn(lambda: loc + scale * one_normal(), size)
-
-
-def uniform(low: float = 0.0, high: float = 1.0, size: Size = None) -> Any:
-    return drawn(lambda: low + (high - low) * double(), size)
-
-
-def randint(low: int, high: int | None = None, size: Size = None, dtype: Any = int) -> Any:
-    """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1."""
-    if torch_dtype(dtype) is not torch.int64:
-        raise NotImplementedError(missing_message("another `dtype` of `randint`"))
-    low, high = (0, low) if high is None else (low, high)
-    if low >= high:
-        raise ValueError("low >= high")
-    return drawn(lambda: low + below(high - low), size, torch.int64)
-
-
-def choice(a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
-    return chosen(double, below, a, size, replace, p)
-
-
-def permutation(x: Any) -> ndarray:
-    return shuffled(x, below)
-
-
-def shuffle(x: Any) -> None:
-    shuffle_in_place(x, below)
+COMMON = RandomState()  # that of all functions of this module
+for _name in (name for name in vars(RandomState) if not name.startswith("_")):
+    globals()[_name] = getattr(COMMON, _name)
 
 
 def __getattr__(name: str) -> NoReturn:

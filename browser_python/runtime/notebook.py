@@ -20,6 +20,7 @@ from typing import Any
 
 import absent
 import notebook_only
+import numpy
 import torch
 from pristine import Pristine
 from showing import shown
@@ -131,9 +132,18 @@ def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
         if value is not None:  # a notebook shows the value of a cell's last expression
             print(shown_or_repr(value))
     except BaseException as error:
-        note = notebook_only.note_on(error, source)
+        note = notebook_only.note_on(error, source) or note_on_argument(error, names)
         return traceback_of(error) + (f"{note}\n" if note else "")
     return ""
+
+
+def note_on_argument(error: BaseException, names: dict[str, Any]) -> str:
+    """Return a note that names the argument that a function of the page does not have. Empty if there is none."""
+    call = UNKNOWN_ARGUMENT.search(f"TypeError: {error}") if isinstance(error, TypeError) else None
+    if call is None or not call["what"].startswith("'") or not is_of_page(call["function"], names):
+        return ""
+    name = t("{what} of `{function}`", what=call["what"], function=call["function"].removesuffix(".__init__"))
+    return t("{name} is not on this page; open this notebook in JupyterLab or Colab", name=name)
 
 
 def shown_or_repr(value: object) -> str:
@@ -228,7 +238,7 @@ def missing_part(message: str, names: dict[str, Any]) -> str:
 def is_of_page(function: str, names: dict[str, Any]) -> bool:
     """Check whether a function, or a class's method, of this name is one of the page's torch, and not of the cells."""
     first, last = function.partition(".")[0], function.removesuffix(".__init__").rpartition(".")[2]
-    owners = (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg)
+    owners = (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg, numpy, numpy.ndarray)
     own = getattr(names.get(first), "__module__", None) == "__main__"
     return not own and any(last in vars(owner) for owner in owners)
 

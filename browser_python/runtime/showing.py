@@ -6,7 +6,7 @@ Where lines break is decided as in IPython's `lib/pretty.py`, after Oppen (1980)
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from inspect import signature
@@ -179,6 +179,22 @@ def show(value: Any, lines: Lines) -> None:
     if kind is OrderedDict and value:
         with lines.group("OrderedDict(", ")", len("OrderedDict(")):
             show(list(value.items()), lines)
+    elif kind is Counter and value:
+        with lines.group("Counter(", ")", len("Counter(")):
+            show(dict(value.most_common()), lines)
+    elif kind is defaultdict:
+        with lines.group("defaultdict(", ")", len("defaultdict(")):
+            show(value.default_factory, lines)
+            lines.text(",")
+            lines.space()
+            show(dict(value), lines)
+    elif kind is deque:
+        with lines.group("deque(", ")", len("deque(")):
+            show(list(value), lines)
+            if value.maxlen is not None:
+                lines.text(",")
+                lines.space()
+                lines.text(f"maxlen={value.maxlen}")
     elif kind in BRACKETS and value:
         begin, end = BRACKETS[kind]
         with lines.group(begin, end, len(begin)):

@@ -74,6 +74,57 @@ from .arithmetic import mul as multiply
 from .arithmetic import ne as not_equal
 from .arithmetic import neg as negative
 from .arithmetic import sub as subtract
+from .composed import (
+    TYPES as _TYPES,
+)
+from .composed import (
+    addbmm,
+    addcdiv,
+    addcmul,
+    addmv,
+    addr,
+    adjoint,
+    angle,
+    atleast_3d,
+    baddbmm,
+    can_cast,
+    combinations,
+    copysign,
+    cross,
+    cumulative_trapezoid,
+    dstack,
+    flipud,
+    float_power,
+    frac,
+    gcd,
+    index_add,
+    index_copy,
+    index_put,
+    is_nonzero,
+    lcm,
+    logaddexp2,
+    logcumsumexp,
+    logit,
+    mode,
+    msort,
+    nanmean,
+    nanmedian,
+    nanquantile,
+    positive,
+    promote_types,
+    randint_like,
+    rsub,
+    scatter_reduce,
+    sgn,
+    signbit,
+    sinc,
+    trapezoid,
+    triu_indices,
+    unique_consecutive,
+    vander,
+    vdot,
+)
+from .composed import trapezoid as trapz
 from .creation import (
     arange,
     as_tensor,
@@ -270,6 +321,8 @@ from .views import transpose as swapdims
 __version__ = "2.13.0+page"
 newaxis = None
 globals().update(FUNCTIONS)
+globals().update(_TYPES)
+ger = outer
 Tensor.__module__ = "torch"
 Generator.__module__ = "torch._C"  # as PyTorch names it
 
@@ -282,17 +335,15 @@ def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
     return x.is_floating_point()
 
 
+from . import backends, cuda  # noqa: E402
+
 for _name, _function in [*globals().items()]:
     if type(_function) is type(numel):
         globals()[_name] = _check_tensor_arguments(_name, _function)
 
 
-class cuda:
-    """A stand-in for `torch.cuda`: a web page has no access to a CUDA device."""
-
-    @staticmethod
-    def is_available() -> Any:
-        return False
+def is_complex(x: Tensor) -> bool:  # type: ignore[valid-type]
+    return False
 
 
 class _C:

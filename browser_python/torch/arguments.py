@@ -10,6 +10,7 @@ from functools import wraps
 from inspect import unwrap
 from typing import Any
 
+from .missing import refuse
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
@@ -21,6 +22,18 @@ OPERATORS = (
 )
 
 
+def written(name: str, made: Any, out: Tensor) -> Tensor:
+    """Write the result of a function into the tensor `out`, which has its shape, and return that."""
+    if not isinstance(made, Tensor) or made.shape != out.shape:
+        refuse(f"`out` of `{name}` that gets another shape,")
+    if out.requires_grad or made.requires_grad:
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    return out._write(made)
+
+
 def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError."""
     named = {**NAMES, "b": SECOND.get(name, "other")}
@@ -30,6 +43,7 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
         for place, given in enumerate(code.co_varnames[: code.co_argcount])
         if kinds.get(given) == "Tensor" or (name in OPERATORS and place < 2)
     ]
+    ours = {named.get(given, given): given for given in code.co_varnames[: code.co_argcount]}
     if not wanted:
         return function
 
@@ -39,6 +53,10 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
     def checked(*args: Any, **kwargs: Any) -> Any:
         if one_tuple and len(args) > 1 and isinstance(args[1], int):
             raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not int")
+        if kwargs:
+            kwargs = {ours.get(given, given): value for given, value in kwargs.items()}
+            if (out := kwargs.pop("out", None)) is not None:
+                return written(name, checked(*args, **kwargs), out)
         for place, argument, kinds in wanted:
             if place < len(args) and not isinstance(args[place], kinds):
                 given = type(args[place]).__name__

@@ -26,6 +26,7 @@ from .dtypes import (
     uint8,
 )
 from .dtypes import dtype as Kind
+from .missing import refuse
 from .numbers import convert_numbers, is_number, to_array
 from .shapes import product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
@@ -55,6 +56,7 @@ def nested_shape(data: Any) -> list[int]:
     return shape
 
 
+TRUTH: set[type] = {bool}  # types of truth values; the page's numpy adds its own
 PLAIN = frozenset([int, float, bool])  # types of numbers that are appended as they are
 
 
@@ -72,6 +74,8 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
             raise ValueError("too many dimensions 'str'")
         if depth < len(shape):
             raise TypeError("not a sequence")
+        if isinstance(data, complex):
+            refuse("a complex number")
         if isinstance(data, Tensor):
             data._only()  # raises an error unless it is a single number
         elif not is_number(data):
@@ -95,7 +99,7 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
         return reduce(promoted_dtype, [v.dtype if isinstance(v, Tensor) else inferred_dtype([v]) for v in numbers])
     if not kinds or any(issubclass(kind, float) for kind in kinds):  # also a number of the page's numpy
         return State.default_dtype
-    return bool_ if kinds == {bool} else int64
+    return bool_ if kinds <= TRUTH else int64
 
 
 def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
@@ -113,6 +117,8 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
         ValueError, TypeError, RuntimeError: see `flatten_nested` and `check_range`.
     """
     data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
+    if dtype is not None and not isinstance(dtype, Kind):
+        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     if isinstance(data, Tensor):
         return placed(data.detach().clone().to(dtype or data.dtype), device, requires_grad)
     if isinstance(data, str):

@@ -93,6 +93,11 @@ class finfo:
         self.max, self.eps = self.LARGEST[kind], 2.0 ** -self.DIGITS[kind]
         self.min, self.tiny = -self.max, self.SMALLEST[kind]
         self.smallest_normal, self.bits, self.dtype = self.tiny, 8 * kind.itemsize, kind.name
+        self.resolution = 10.0 ** -int(self.DIGITS[kind] * 0.30103)  # of decimal digits
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({''.join(f'{name}={getattr(self, name):g}, ' for name in names)}dtype={self.dtype})"
 
 
 class iinfo:
@@ -104,6 +109,9 @@ class iinfo:
         self.bits, self.dtype = 8 * kind.itemsize, kind.name
         self.max = 255 if kind is uint8 else 2 ** (self.bits - 1) - 1
         self.min = 0 if kind is uint8 else -self.max - 1
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
 DEVICES = "cpu, cuda, xpu, mps, xla, meta"

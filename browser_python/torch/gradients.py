@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtypes import State
@@ -69,6 +70,7 @@ class Node:
     ) -> None:
         self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
         self._name = name_of_operation() if leaf is None else "AccumulateGrad"
+        self.__class__ = kind_of_node(self._name)
 
     def __del__(self) -> None:
         """Release what the node held, one node after the other: a long chain of them would overflow the stack."""
@@ -81,11 +83,42 @@ class Node:
         if is_first:
             Node.unlinking.clear()
 
+    hooks: dict[int, Any] | None = None
+
+    def add_hook(self, hook: Callable[..., Any]) -> HookOfTensor:
+        self.hooks = self.hooks or {}
+        return HookOfTensor(self.hooks, hook)
+
     def name(self) -> str:
         return self._name
 
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple((parent, 0) for parent in self.parents)
+
+    @property
+    def variable(self) -> Any:
+        return self.leaf
+
     def __repr__(self) -> str:
         return f"<{self._name} object at {id(self):#x}>"
+
+
+class HookOfTensor:
+    """A hook that is called with a tensor's gradient until `remove` is called."""
+
+    def __init__(self, place: dict[int, Any], hook: Callable[..., Any]) -> None:
+        self.place = place
+        place[id(self)] = hook
+
+    def remove(self) -> None:
+        self.place.pop(id(self), None)
+
+
+@lru_cache(maxsize=500)
+def kind_of_node(name: str) -> type[Node]:
+    """Return the class of the nodes of this name, as `type(x.grad_fn)` shows it."""
+    return type(name, (Node,), {"__module__": "builtins"})
 
 
 def node_of(t: Tensor) -> Node | None:
@@ -145,6 +178,9 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
             g = got.get(id(n))
             if g is None:
                 continue
+            for hook in list((n.hooks or {}).values()):
+                g = g if (changed := hook(g)) is None else changed
+            got[id(n)] = g
             if keep_in_leaves:
                 store_gradient(n, g)
             if n.leaf is not None:

@@ -13,7 +13,13 @@ from types import FrameType
 from typing import Any
 
 HERE = dirname(__file__)
-MODULES = ("forward", "__call__")  # a module's functions: the operation is what they call
+MODULES = (
+    "forward",
+    "__call__",
+    "_step",
+    "lstm_step",
+    "gru_step",
+)  # a module's functions: the operation is what they call
 HELPERS = {"of_all", "checked", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
 
 Locals = dict[str, Any]  # the local variables of a function
@@ -106,6 +112,19 @@ def step_of_index(key: Any) -> str:
     return "Index" if isinstance(key, list) or getattr(key, "ndim", None) else "Select"
 
 
+def of_write(names: Locals) -> str:
+    """Return the name of a write to an index: one by lists of indices, or by truth values, is an operation of its own."""
+    key, x = names["key"], names["x"]
+    keys = key if isinstance(key, tuple) else (key,)
+    lists = [k for k in keys if isinstance(k, list) or getattr(k, "ndim", None)]
+    others = [k for k in keys if not (isinstance(k, list) or hasattr(k, "ndim"))]
+    if x._base is not None or not all(k is Ellipsis or (isinstance(k, slice) and k == slice(None)) for k in others):
+        return "CopySlices"
+    if lists:
+        return "IndexPutBackward0"
+    return "CopyBackwards" if hasattr(names["value"], "ndim") else "FillBackward3"
+
+
 def of_squeeze(names: Locals) -> str:
     dim = names["dim"]
     return f"SqueezeBackward{0 if dim is None else 1 if isinstance(dim, int) else 2}"
@@ -156,14 +175,27 @@ RULES: dict[str, Callable[[Locals], str]] = {
     **{"pow": by_operands, "left": of_left, "right": of_right, "linear": of_linear, "squeeze": of_squeeze},
     **{"matmul": of_product, "__matmul__": lambda names: of_product({"a": names["x"], "b": names["o"]})},
     **dict.fromkeys(("reshape", "flatten"), of_reshape),
-    **{"__getitem__": of_index, "scaled_dot_product_attention": of_attention},
+    **{"__setitem__": of_write, "__getitem__": of_index, "scaled_dot_product_attention": of_attention},
     "round": lambda names: f"RoundBackward{1 if names['decimals'] else 0}",
     "diag": lambda names: "DiagonalBackward0_copy" if names["x"].ndim == 2 else "DiagEmbedBackward0",
-    "apply": lambda names: camel_case(names["name"]),
+    "apply": lambda names: camel_case(names["name"]) if "name" in names else names["cls"].__name__ + "Backward",
     **{"cross_entropy": of_cross_entropy, "smooth_l1_loss": of_smooth_l1, "l1_loss": by_reduction("AbsBackward0")},
     "kl_div": lambda names: by_reduction(f"{'Mul' if names['log_target'] else 'Sub'}Backward0")(names),
     **dict.fromkeys(("norm", "matrix_norm"), of_norm),
     **dict.fromkeys(("conv1d", "conv2d"), of_convolution),
+    "float_power": lambda names: f"PowBackward{1 if hasattr(names['exponent'], 'ndim') else 0}",
+    "trapezoid": lambda names: "MulBackward1" if names["x"] is None else "DivBackward0",
+    "unfold": lambda names: f"{'Im2Col' if 'kernel_size' in names else 'Unfold'}Backward0",
+    "bilinear": lambda names: f"{'View' if names['bias'] is None else 'Add'}Backward0",
+    "poisson_nll_loss": by_reduction("SubBackward0"),
+    "gaussian_nll_loss": by_reduction("MulBackward0"),
+    **dict.fromkeys(("margin_ranking_loss", "triplet_margin_loss"), by_reduction("ClampMinBackward0")),
+    **dict.fromkeys(("hinge_embedding_loss", "cosine_embedding_loss"), by_reduction("AddBackward0")),
+    "adaptive_avg_pool2d": lambda names: (
+        "MeanBackward1" if names["output_size"] in (1, (1, 1)) else "AdaptiveAvgPool2DBackward0"
+    ),
+    "transposed_result": lambda names: f"TransposeBackward{1 if names['gates'] == 3 else 0}",
+    "stacked_result": lambda names: "MkldnnRnnLayerBackward0" if names["gates"] == 4 else "StackBackward0",
     "corrcoef": lambda names: "ClampBackward1" if names["x"].shape[:-1].numel() > 1 else "DivBackward0",
     "interpolate": lambda names: f"UpsampleNearest{names['x'].ndim - 2}DBackward0",
     "scatter": lambda names: f"ScatterBackward{0 if hasattr(names['src'], 'ndim') else 1}",
@@ -189,7 +221,14 @@ OTHERS = {  # torch's names for functions of other names
     **dict.fromkeys(("narrow", "tensor_split"), "SliceBackward0"),
     **dict.fromkeys(("dropout", "outer"), "MulBackward0"),
     **dict.fromkeys(("clamp", "clip"), "ClampBackward1"),
-    **dict.fromkeys(("__setitem__", "copy_slices"), "CopySlices"),
+    "copy_slices": "CopySlices",
+    **dict.fromkeys(("cross", "cross_product"), "LinalgCrossBackward0"),
+    **{"nanmean": "DivBackward0", "nanquantile": "SqueezeBackward4", "cumulative_trapezoid": "CumsumBackward0"},
+    **{"msort": "SortBackward0", "combinations": "StackBackward0", "vander": "FlipBackward0", "vdot": "VdotBackward0"},
+    **{"flipud": "FlipBackward0", "atleast_3d": "UnsqueezeBackward0", "dstack": "CatBackward0"},
+    **dict.fromkeys(("adjoint", "H"), "TransposeBackward0"),
+    **{"tanhshrink": "SubBackward0", "pairwise_distance": "NormBackward1"},
+    **{"adaptive_avg_pool1d": "SqueezeBackward1", "parameters_to_vector": "CatBackward0"},
     "__iter__": "UnbindBackward0",
     "contiguous": "CloneBackward0",
     "copy_": "CopyBackwards",

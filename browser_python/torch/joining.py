@@ -158,11 +158,14 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @method
-def tensor_split(x: Tensor, k: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Split an axis into k parts, of which the first ones may be larger by one."""
+def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k."""
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
+    if not isinstance(k, int):
+        ends = [min(i, n) for i in k]
+        return split(x, [max(b - a, 0) for a, b in zip([0, *ends], [*ends, n], strict=True)], dim)
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 
 

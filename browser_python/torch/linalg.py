@@ -59,6 +59,16 @@ def vector_norm(
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
 
 
+def cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
+    """Return the cross products of vectors with three numbers along an axis."""
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
+        )
+    (a1, a2, a3), (b1, b2, b3) = a.unbind(dim), b.unbind(dim)
+    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], dim)
+
+
 def check_matrix(name: str, a: Tensor, square: bool = True) -> None:
     """Raise an error unless this is a floating-point matrix, and a square one if it must be."""
     if a.dtype.kind < FLOATING:

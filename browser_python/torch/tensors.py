@@ -365,6 +365,23 @@ class Tensor:
     def cpu(self) -> Tensor:
         return self
 
+    def cuda(self, device: object = None) -> Tensor:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+
+    def ndimension(self) -> int:
+        return len(self.shape)
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._node is not None and self._node.retains is self
+
+    def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
+        """Call a function with each gradient of this tensor; what it returns, if anything, replaces the gradient."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        node: Any = node_of(self)
+        return node.add_hook(hook)
+
     def to_dense(self) -> Tensor:
         return self
 

@@ -16,9 +16,11 @@ from .dtypes import (
     float16,
     float32,
     float64,
+    int8,
     int16,
     int32,
     int64,
+    uint8,
 )
 from .dtypes import dtype as Kind
 from .gradients import record_step
@@ -490,7 +492,7 @@ def __array__(x: Tensor, *a: object) -> Any:
 
 
 for _name, _kind in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
-                     ("long", int64), ("short", int16), ("bool", bool_)):  # fmt: skip
+                     ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_)):  # fmt: skip
     setattr(Tensor, _name, lambda x, kind=_kind: x.to(kind))
 Tensor.swapaxes = Tensor.swapdims = transpose  # type: ignore[attr-defined]
 Tensor.mH = mT  # type: ignore[attr-defined]

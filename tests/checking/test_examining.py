@@ -555,3 +555,10 @@ def test_the_line_is_named_too_if_the_answer_raises_for_other_inputs():
 )
 def test_no_other_card_has_one(answer):
     assert examining.examine("5.1", answer).card.mixing == ""
+
+
+def test_no_line_of_a_chinese_message_begins_with_a_space_or_punctuation(monkeypatch):
+    monkeypatch.setattr(cards, "language", lambda: "zh_TW")
+    for n in range(38, 46):
+        lines = cards.wrapped("字" * n + " 0。用 `reshape` 或 `view`，再看一次。")
+        assert [line[0] for line in lines if line[0] in " ，。"] == []

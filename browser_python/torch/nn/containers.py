@@ -6,7 +6,6 @@ from collections.abc import ItemsView, Iterable, KeysView, ValuesView
 from itertools import groupby
 from typing import Any, Self
 
-from ..missing import refuse
 from ..tensors import Tensor
 from .module import Module
 from .parameter import Parameter
@@ -15,24 +14,53 @@ from .parameter import Parameter
 class Sequential(Module):
     """Modules that run one after the other, each on the result of the one before."""
 
-    def __init__(self, *modules: Module) -> None:
+    def __init__(self, *modules: Any) -> None:
         super().__init__()
-        if len(modules) == 1 and isinstance(modules[0], dict):
-            refuse("a `Sequential` of a dictionary")
-        for i, m in enumerate(modules):
-            self.add_module(str(i), m)
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else dict(enumerate(modules))
+        for n, m in named.items():
+            self.add_module(str(n), m)
 
     def forward(self, x: Tensor) -> Tensor:
         for m in self:
             x = m(x)
         return x
 
+    def _names(self) -> list[str]:
+        return [n for n, _ in self._own(Module)]
+
     def _items(self) -> list[Any]:
         return [m for _, m in self._own(Module)]
+
+    def _replace(self, modules: Iterable[Any]) -> None:
+        """Hold these modules, in order and with numbers as names, in place of those so far."""
+        given = list(modules)
+        for n in self._names():
+            delattr(self, n)
+        for i, m in enumerate(given):
+            self.add_module(str(i), m)
 
     def append(self, module: Module) -> Self:
         self.add_module(str(len(self)), module)
         return self
+
+    def extend(self, modules: Iterable[Module]) -> Self:
+        for m in modules:
+            self.append(m)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        """Put a module before the one at this place."""
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        items = self._items()
+        items.insert(index, module)
+        self._replace(items)
+        return self
+
+    def pop(self, key: int) -> Module:
+        module = self[key]
+        del self[key]
+        return module
 
     def __iter__(self) -> Any:
         return iter(self._items())
@@ -41,10 +69,35 @@ class Sequential(Module):
         return len(self._items())
 
     def __getitem__(self, i: Any) -> Any:
-        return type(self)(*self._items()[i]) if isinstance(i, slice) else self._items()[i]
+        if isinstance(i, slice):
+            return type(self)(dict(self._own(Module)[i]))
+        return self._items()[self._place(i)]
+
+    def _place(self, i: int) -> int:
+        """Return the place that an index from either end names.
+
+        Raises:
+            IndexError: there is none.
+        """
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"index {i} is out of range")
+        return i % len(self)
 
     def __setitem__(self, i: int, module: Module) -> None:
-        setattr(self, str(range(len(self))[i]), module)
+        setattr(self, self._names()[self._place(i)], module)
+
+    def __delitem__(self, i: Any) -> None:
+        """Remove a module or several, and number the others anew."""
+        names = self._names()
+        for n in names[i] if isinstance(i, slice) else [names[self._place(i)]]:
+            delattr(self, n)
+        self._replace(self._items())
+
+    def __add__(self, other: Any) -> Self:
+        return type(self)().extend(self).extend(other)
+
+    def __iadd__(self, other: Any) -> Self:
+        return self.extend(other)
 
 
 class ModuleList(Sequential):
@@ -65,17 +118,14 @@ class ModuleList(Sequential):
             at += n
         return out
 
-    def extend(self, modules: Iterable[Module]) -> Self:
-        for m in modules:
-            self.append(m)
-        return self
-
     def __getitem__(self, i: Any) -> Any:
-        return type(self)(self._items()[i]) if isinstance(i, slice) else self._items()[i]
+        return type(self)(self._items()[i]) if isinstance(i, slice) else self._items()[self._place(i)]
 
 
 class ModuleDict(Module):
     """A dictionary of modules, whose parameters belong to the module that holds it."""
+
+    _kind: type = Module
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -83,28 +133,59 @@ class ModuleDict(Module):
             self[n] = m
 
     def __getitem__(self, n: str) -> Any:
-        return dict(self._own(Module))[n]
+        return dict(self._own(self._kind))[n]
 
     def __setitem__(self, n: str, module: Module) -> None:
         self.add_module(n, module)
 
+    def __delitem__(self, n: str) -> None:
+        delattr(self, n)
+
+    def pop(self, key: str) -> Module:
+        module = self[key]
+        del self[key]
+        return module
+
+    def update(self, modules: Any) -> None:
+        for n, m in modules.items() if hasattr(modules, "items") else modules:
+            self[n] = m
+
     def __contains__(self, n: object) -> bool:
-        return n in dict(self._own(Module))
+        return n in dict(self._own(self._kind))
 
     def __iter__(self) -> Any:
-        return iter(dict(self._own(Module)))
+        return iter(dict(self._own(self._kind)))
 
     def __len__(self) -> int:
-        return len(self._own(Module))
+        return len(self._own(self._kind))
 
     def keys(self) -> KeysView[str]:
-        return dict(self._own(Module)).keys()
+        return dict(self._own(self._kind)).keys()
 
     def values(self) -> ValuesView[Module]:
-        return dict(self._own(Module)).values()
+        return dict(self._own(self._kind)).values()
 
     def items(self) -> ItemsView[str, Module]:
-        return dict(self._own(Module)).items()
+        return dict(self._own(self._kind)).items()
+
+
+def lines_of(parameters: Iterable[tuple[str, Parameter]]) -> str:
+    """Return the names of parameters with their dtypes and sizes, one line each."""
+    return "\n".join(
+        f"  ({n}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]" for n, p in parameters
+    )
+
+
+class ParameterDict(ModuleDict):
+    """A dictionary of parameters."""
+
+    _kind = Parameter
+
+    def add_module(self, name: str, module: Any) -> None:
+        setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))
+
+    def extra_repr(self) -> str:
+        return lines_of(self._own(Parameter))
 
 
 class ParameterList(ModuleList):
@@ -113,12 +194,14 @@ class ParameterList(ModuleList):
     def _items(self) -> list[Any]:
         return [p for _, p in self._own(Parameter)]
 
+    def _names(self) -> list[str]:
+        return [n for n, _ in self._own(Parameter)]
+
     def _described(self) -> list[tuple[str, str]]:
-        """Return the index and the text of each parameter."""
-        return [
-            (n, f"Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]")
-            for n, p in self._own(Parameter)
-        ]
+        return []
+
+    def extra_repr(self) -> str:
+        return lines_of(self._own(Parameter))
 
     def add_module(self, name: str, module: Any) -> None:
         setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))

@@ -19,30 +19,56 @@ from ..views import broadcast_tensors
 from .losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
+    gaussian_nll_loss,
+    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
+    margin_ranking_loss,
     mse_loss,
+    poisson_nll_loss,
     reduced,
     refuse_older,
     smooth_l1_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
 )
-from .windows import avg_pool1d, avg_pool2d, conv1d, conv2d, max_pool1d, max_pool2d, unfold
+from .windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
+    conv2d,
+    max_pool1d,
+    max_pool2d,
+    unfold,
+)
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
     "avg_pool1d",
     "avg_pool2d",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "conv1d",
     "conv2d",
+    "cosine_embedding_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "mse_loss",
+    "poisson_nll_loss",
     "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
     "unfold",
 ]
 
@@ -220,6 +246,52 @@ def mish(x: Tensor, inplace: bool = False) -> Tensor:
 
 def softsign(x: Tensor) -> Tensor:
     return x / (x.abs() + 1)
+
+
+def hardsigmoid(x: Tensor, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, hardtanh(y + 3, 0.0, 6.0) / 6, inplace)
+
+
+def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, y * hardtanh(y + 3, 0.0, 6.0) / 6, inplace)
+
+
+def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, where(y > 0, y, alpha * (y.clamp(max=0) / alpha).expm1()), inplace)
+
+
+def threshold(x: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    y = x.clone() if inplace else x
+    return maybe_in_place(x, where(y > threshold, y, float(value)).to(x.dtype), inplace)
+
+
+def tanhshrink(x: Tensor) -> Tensor:
+    return x - x.tanh()
+
+
+def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0.0 * x))
+
+
+def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    return where((x < -lambd) | (x > lambd), x, 0.0 * x)
+
+
+def pairwise_distance(a: Tensor, b: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    return (a - b + eps).norm(p, -1, keepdim)
+
+
+def bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return aᵀ W b for the matrix W of each output, and add a bias.
+
+    Shapes:
+        a (..., n_a); b (..., n_b); weight (n_out, n_a, n_b); bias (n_out); result (..., n_out)
+    """
+    out = ((a.unsqueeze(-2).unsqueeze(-2) @ weight).squeeze(-2) * b.unsqueeze(-2)).sum(-1)
+    return out if bias is None else out + bias
 
 
 def softmin(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Kind | None = None) -> Tensor:
@@ -489,6 +561,11 @@ def interpolate(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
     axes = range(2, x.ndim)
+    if not 3 <= x.ndim <= 5:
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {x.ndim}D) for the modes: nearest | linear | "
+            "bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got nearest)"
+        )
     if (size is None) == (scale_factor is None):
         raise ValueError(f"{'either' if size is None else 'only one of'} size or scale_factor should be defined")
     given = scale_factor if size is None else size

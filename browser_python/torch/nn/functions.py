@@ -101,6 +101,76 @@ NLLLoss = layer_of("NLLLoss", "nll_loss", **IGNORED, reduction="mean")
 CrossEntropyLoss = layer_of("CrossEntropyLoss", "cross_entropy", **IGNORED, reduction="mean", label_smoothing=0.0)
 
 
+SoftMarginLoss = layer_of("SoftMarginLoss", "soft_margin_loss", **OLDER)
+POISSON: dict[str, Any] = {"log_input": True, "full": False, "size_average": None, "eps": 1e-8}
+PoissonNLLLoss = layer_of("PoissonNLLLoss", "poisson_nll_loss", **POISSON, reduce=None, reduction="mean")
+GaussianNLLLoss = layer_of("GaussianNLLLoss", "gaussian_nll_loss", full=False, eps=1e-6, reduction="mean")
+MarginRankingLoss = layer_of("MarginRankingLoss", "margin_ranking_loss", margin=0.0, **OLDER)
+HingeEmbeddingLoss = layer_of("HingeEmbeddingLoss", "hinge_embedding_loss", margin=1.0, **OLDER)
+CosineEmbeddingLoss = layer_of("CosineEmbeddingLoss", "cosine_embedding_loss", margin=0.0, **OLDER)
+TRIPLET: dict[str, Any] = {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}
+TripletMarginLoss = layer_of("TripletMarginLoss", "triplet_margin_loss", **TRIPLET, **OLDER)
+Hardsigmoid = layer_of("Hardsigmoid", "hardsigmoid", inplace=False)
+Hardswish = layer_of("Hardswish", "hardswish", inplace=False)
+CELU = layer_of("CELU", "celu", "alpha", alpha=1.0, inplace=False)
+Threshold = layer_of("Threshold", "threshold", "threshold value", threshold=..., value=..., inplace=False)
+Tanhshrink = layer_of("Tanhshrink", "tanhshrink")
+PairwiseDistance = layer_of("PairwiseDistance", "pairwise_distance", p=2.0, eps=1e-6, keepdim=False)
+UNFOLD: dict[str, Any] = {"kernel_size": ..., "dilation": 1, "padding": 0, "stride": 1}
+Unfold = layer_of("Unfold", "unfold", "kernel_size dilation padding stride", **UNFOLD)
+
+
+class Shrink(Function):
+    """A function that draws numbers to 0, as a layer."""
+
+    lambd: float
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+Softshrink = layer_of("Softshrink", "softshrink", base=Shrink, lambd=0.5)
+Hardshrink = layer_of("Hardshrink", "hardshrink", base=Shrink, lambd=0.5)
+
+
+class Adaptive(Function):
+    """Means of as many windows as the result has places, as a layer."""
+
+    output_size: Any
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+AdaptiveAvgPool1d = layer_of("AdaptiveAvgPool1d", "adaptive_avg_pool1d", base=Adaptive, output_size=...)
+AdaptiveAvgPool2d = layer_of("AdaptiveAvgPool2d", "adaptive_avg_pool2d", base=Adaptive, output_size=...)
+
+
+class Upsample(Module):
+    """`interpolate` as a layer."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size, self.mode, self.align_corners = size, mode, align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+        self.scale_factor = scale_factor if scale_factor is None else float(scale_factor)
+
+    def forward(self, x: Tensor) -> Tensor:
+        settings = (self.mode, self.align_corners, self.recompute_scale_factor)
+        return functional.interpolate(x, self.size, self.scale_factor, *settings)
+
+    def extra_repr(self) -> str:
+        given = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{given}, mode='{self.mode}'"
+
+
 class Identity(Module):
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..arithmetic import where
+from ..creation import empty_like, eye
 from ..missing import missing_getattr, refuse
 from ..modes import no_grad
 from ..randomness import Generator
@@ -65,6 +67,54 @@ def kaiming_uniform_(
         refuse(f"`nonlinearity={nonlinearity}` of `kaiming_uniform_`")
     bound = gains[nonlinearity] * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
     return uniform_(t, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    t: Tensor,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw normal numbers whose variance keeps that of the activations (He et al., 2015)."""
+    gain = calculate_gain(nonlinearity, a)
+    return normal_(t, 0.0, gain / math.sqrt(fans(t)[("fan_in", "fan_out").index(mode)]), generator)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """Return the factor by which a function's weights are larger, so that the variance stays."""
+    gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
+    if nonlinearity not in (*gains, "linear", "conv1d", "conv2d", "sigmoid"):
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    return gains.get(nonlinearity, 1)
+
+
+def trunc_normal_(
+    t: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Draw normal numbers, each one anew until it is between a and b."""
+    if math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2)) <= 0.6:
+        refuse("`trunc_normal_` with bounds that leave few numbers")
+    with no_grad():
+        t.normal_(mean, std, generator=generator)
+        while bool((outside := (t < a) | (t > b)).any()):
+            t.copy_(where(outside, empty_like(t).normal_(mean, std, generator=generator), t))
+    return t
+
+
+def eye_(t: Tensor) -> Tensor:
+    """Write the identity matrix into a matrix."""
+    if t.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    with no_grad():
+        return t.copy_(eye(*t.shape))
 
 
 __getattr__ = missing_getattr("torch.nn.init")

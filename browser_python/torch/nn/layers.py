@@ -46,6 +46,36 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
+class LazyLinear(Linear):
+    """A linear layer that takes its number of inputs from the first one; then its class is `Linear`."""
+
+    def __init__(self, out_features: int, bias: bool = True, device: Device = None, dtype: Kind | None = None) -> None:
+        Module.__init__(self)
+        self.in_features, self.out_features = 0, out_features
+        self.weight, self.bias = Unmade(), (Unmade() if bias else None)  # type: ignore[assignment]
+        self.made_as: dict[str, Any] = {"device": device, "dtype": dtype}
+
+    def reset_parameters(self) -> None:
+        """Draw the weight and the bias anew, if they are there."""
+        if not isinstance(self.weight, Unmade):
+            super().reset_parameters()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Make the weight for this input, and go on as a linear layer."""
+        bias = self.bias is not None
+        del self.weight, self.bias
+        Linear.__init__(self, x.shape[-1], self.out_features, bias, **self.__dict__.pop("made_as"))
+        self.__class__ = Linear  # type: ignore[assignment]
+        return Linear.forward(self, x)
+
+
+class Unmade:
+    """A parameter of a lazy layer, before its size is known."""
+
+    def __getattr__(self, name: str) -> Any:
+        refuse("a parameter of a lazy layer before its first input")
+
+
 class Embedding(Module):
     """A table with one row of numbers for each id."""
 
@@ -105,6 +135,30 @@ class Dropout(Module):
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
+
+
+class ChannelDropout(Dropout):
+    """In training, set whole channels to 0 with the probability p, and divide the others by 1 − p."""
+
+    axes = 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Drop channels of x (batch, channels, ...)."""
+        if x.ndim != self.axes + 2:
+            refuse(f"`Dropout{self.axes}d` of a tensor with {x.ndim} axes")
+        if not self.training or not self.p:
+            return x
+        return x * functional.dropout(ones(*x.shape[:2], *[1] * self.axes, dtype=x.dtype), self.p)
+
+
+class Dropout1d(ChannelDropout):
+    """Dropout of whole channels of (batch, channels, length)."""
+
+
+class Dropout2d(ChannelDropout):
+    """Dropout of whole channels of (batch, channels, height, width)."""
+
+    axes = 2
 
 
 class LayerNorm(Module):
@@ -216,10 +270,12 @@ class BatchNorm1d(Module):
         self.register_buffer("running_var", ones(num_features, **kind) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", zeros((), dtype=int64) if track_running_stats else None)
 
+    axes: tuple[int, ...] = (2, 3)  # how many an input may have
+
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (batch, channels) or (batch, channels, length)."""
-        if x.ndim not in (2, 3):
-            raise ValueError(f"expected 2D or 3D input (got {x.ndim}D input)")
+        """Normalize x (batch, channels, ...)."""
+        if x.ndim not in self.axes:
+            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {x.ndim}D input)")
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
         now = self.training or not self.track_running_stats
@@ -232,6 +288,12 @@ class BatchNorm1d(Module):
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
+
+
+class BatchNorm2d(BatchNorm1d):
+    """Normalization of each channel over the batch and two axes."""
+
+    axes = (4,)
 
 
 class PReLU(Module):
@@ -310,6 +372,37 @@ class Conv2d(Convolution):
     axes = 2
 
 
+class Bilinear(Module):
+    """The layer aᵀ W b + bias of two inputs, with a matrix W for each output."""
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: Device = None,
+        dtype: Kind | None = None,
+    ) -> None:
+        super().__init__()
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
+        kind: dict[str, Any] = {"dtype": dtype, "device": device}
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, **kind))
+        self.bias = Parameter(empty(out_features, **kind)) if bias else None
+        bound = 1 / math.sqrt(in1_features)
+        with no_grad():
+            self.weight.uniform_(-bound, bound)
+            if self.bias is not None:
+                self.bias.uniform_(-bound, bound)
+
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        return functional.bilinear(a, b, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"
+
+
 class NonDynamicallyQuantizableLinear(Linear):
     """The linear layer at the end of `MultiheadAttention`, by its name in PyTorch."""
 
@@ -386,7 +479,7 @@ class MultiheadAttention(Module):
             scores = masked(scores, keys[:, None, None, :])
         weights = functional.dropout(scores.softmax(-1), self.dropout, self.training)
         out = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
-        shown = weights.mean(1) if average_attn_weights else weights
+        shown = weights.mean(1) if average_attn_weights else weights.view(weights.shape)  # as torch, a view
         if single or not self.batch_first:
             out, shown = (out[0], shown[0]) if single else (out.transpose(0, 1), shown)
         return out, shown if need_weights else None

@@ -171,3 +171,101 @@ def kl_div(
     if reduction == "batchmean":
         return losses.sum() / x.shape[0]
     return reduced(losses, reduction)
+
+
+def soft_margin_loss(
+    x: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+) -> Tensor:
+    """Return the mean of log(1 + exp(−target·x)), or by `reduction` their sum, or all of them."""
+    refuse_older("soft_margin_loss", size_average, reduce)
+    return reduced((-target * x).exp().log1p(), reduction)
+
+
+def poisson_nll_loss(
+    x: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of exp x − target·x, or of x − target·log x if `x` is no logarithm."""
+    refuse_older("poisson_nll_loss", size_average, reduce)
+    refuse_set("poisson_nll_loss", full=full)
+    return reduced(x.exp() - target * x if log_input else x - target * (x + eps).log(), reduction)
+
+
+def gaussian_nll_loss(
+    x: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Return the mean of (log var + (x − target)² / var) / 2, with variances of at least `eps`."""
+    spread = var if isinstance(var, Tensor) else x * 0 + var
+    spread = where(spread.lt(eps), eps, spread)
+    losses = 0.5 * (spread.log() + (x - target) ** 2 / spread)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of max(0, margin − target·(input1 − input2))."""
+    refuse_older("margin_ranking_loss", size_average, reduce)
+    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+def hinge_embedding_loss(
+    x: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of x where the target is 1, and of max(0, margin − x) where it is −1."""
+    refuse_older("hinge_embedding_loss", size_average, reduce)
+    return reduced(where(target.eq(-1), (margin - x).clamp(min=0), 0.0) + where(target.eq(1), x, 0.0), reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of 1 − cos where the target is 1, and of max(0, cos − margin) where it is −1."""
+    refuse_older("cosine_embedding_loss", size_average, reduce)
+    small = 1e-12  # as torch, which adds it to the squares
+    squares = ((input1 * input1).sum(-1) + small) * ((input2 * input2).sum(-1) + small)
+    cos = (input1 * input2).sum(-1) / squares.sqrt()
+    losses = where(target.eq(1), 1 - cos, 0.0) + where(target.eq(-1), (cos - margin).clamp(min=0), 0.0)
+    return reduced(losses, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Return the mean of max(0, margin + |anchor − positive| − |anchor − negative|)."""
+    refuse_older("triplet_margin_loss", size_average, reduce)
+    refuse_set("triplet_margin_loss", swap=swap)
+    near, far = ((anchor - other + eps).norm(p, -1) for other in (positive, negative))
+    return reduced((margin + near - far).clamp(min=0), reduction)

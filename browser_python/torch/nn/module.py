@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ..creation import zeros_like
-from ..dtypes import FLOATING, Device, float32, float64
+from ..dtypes import FLOATING, Device, bfloat16, float16, float32, float64
 from ..dtypes import dtype as Kind
 from ..missing import refuse_set
 from ..modes import no_grad
@@ -123,6 +123,57 @@ class Module:
     def add_module(self, name: str, module: Module | None) -> None:
         check_member(self, name, module, Module)
         setattr(self, name, module)
+
+    register_module = add_module
+
+    def get_submodule(self, target: str) -> Module:
+        """Return the module of this name, with dots between the names of modules in modules.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        found: Module = self
+        for name in target.split(".") if target else ():
+            if not isinstance(inside := found.__dict__.get(name), Module):
+                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
+            found = inside
+        return found
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Return the parameter of this name, with the names of the modules in which it is.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        where, _, name = target.rpartition(".")
+        found = self.get_submodule(where)
+        if not isinstance(p := found.__dict__.get(name), Parameter):
+            raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
+        return p
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer of this name, with the names of the modules in which it is.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        where, _, name = target.rpartition(".")
+        found = self.get_submodule(where)
+        if name not in found._bufs:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found._bufs[name]
+
+    @property
+    def _parameters(self) -> dict[str, Parameter]:
+        return dict(self._own(Parameter))
+
+    @property
+    def _modules(self) -> dict[str, Module]:
+        return dict(self._own(Module))
+
+    @property
+    def _buffers(self) -> dict[str, Any]:
+        return self._bufs
 
     def _own(self, kind: type[Member]) -> list[tuple[str, Member]]:
         return [(n, v) for n, v in self.__dict__.items() if isinstance(v, kind)]
@@ -240,6 +291,18 @@ class Module:
                         setattr(m, n, b.to(dtype))
         return self
 
+    def cpu(self) -> Self:
+        return self
+
+    def cuda(self, device: Device = None) -> Self:
+        return self.to(device="cuda")
+
+    def half(self) -> Self:
+        return self.to(float16)
+
+    def bfloat16(self) -> Self:
+        return self.to(bfloat16)
+
     def float(self) -> Self:
         return self.to(float32)
 
@@ -282,8 +345,9 @@ class Module:
         """Return the name of the class, with one line for each submodule, indented."""
         lines = [f"({n}): " + text.replace("\n", "\n  ") for n, text in self._described()]
         extra = self.extra_repr()
-        if not lines:
+        if not lines and "\n" not in extra:
             return f"{type(self).__name__}({extra})"
+        lines = [*(extra.split("\n") if extra else ()), *lines]
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
 

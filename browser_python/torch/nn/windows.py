@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..joining import cat
 from ..missing import refuse, refuse_set
@@ -200,3 +201,23 @@ def max_pool2d(
     """Return the largest number of each window along the last two axes."""
     refuse_set("max_pool2d", ceil_mode=ceil_mode, return_indices=return_indices)
     return pooled("max_pool2d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
+
+
+def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
+    """Return the means of as many windows along each of the last axes as the result has places."""
+    n = int(name[-2])
+    check_axes(name, x, n)
+    wanted = [sizes] * n if isinstance(sizes, int) else list(sizes)
+    for d, size in zip(range(x.ndim - n, x.ndim), wanted, strict=True):
+        m = x.shape[d]
+        ends = [(i * m // (size or m), -(-(i + 1) * m // (size or m))) for i in range(size or m)]
+        x = cat([x.narrow(d, a, b - a).mean(d, True) for a, b in ends], d)
+    return x
+
+
+def adaptive_avg_pool1d(x: Tensor, output_size: Sizes) -> Tensor:
+    return adaptive("adaptive_avg_pool1d", x, output_size)
+
+
+def adaptive_avg_pool2d(x: Tensor, output_size: Sizes) -> Tensor:
+    return adaptive("adaptive_avg_pool2d", x, output_size)

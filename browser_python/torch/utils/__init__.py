@@ -1,1 +1,5 @@
-"""The package `torch.utils`. It is empty: the files beside this one hold the parts that the course needs."""
+"""The package `torch.utils`: the parts that answers and the course need."""
+
+from . import data
+
+__all__ = ["data"]

@@ -242,11 +242,11 @@ def wrapped(text: str) -> list[str]:
 
 
 def _wrapped_chinese(text: str) -> list[str]:
-    """Return the lines of a Chinese text: each character is two columns wide, and punctuation begins no line."""
+    """Return the lines of a Chinese text. A character is two columns wide; no line begins with a space or a comma."""
     lines, used = [""], 0
     for word in re.findall(r"[\x21-\x7e]+ ?|.", text):
         columns = sum(2 if ord(sign) > WIDE else 1 for sign in word)
-        if used + columns > WIDTH and word not in "，。；：？！、）」":
+        if used + columns > WIDTH and word not in " ，。；：？！、）」":
             lines, used = [*lines, ""], 0
         lines[-1], used = lines[-1] + word, used + columns
     return [line.rstrip() for line in lines if line]

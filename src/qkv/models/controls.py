@@ -301,7 +301,7 @@ def answers_patched(tagger: Tagger, language: str, differs: str = "adjective") -
     run, counts = runner(tagger.encoder), {"first": 0, "second": 0, "both": 0, "others": 0}
     counts |= {"both and verb": 0} if differs == "verb" else {}
     asked = [s for s in sentences("new", 1500, seed=1) if s.it and s.language == language]
-    for s, other in pairs_in(tagger, asked[:150], differs)[:100]:
+    for s, other in pairs_in(tagger, asked, differs)[:100]:
         ids, other_ids = tagger.vocabulary.encode([list(s.words), other])
         own = run(ids)[1][1]  # the state after layer 1
         nouns = [i for i, name in enumerate(s.classes) if name == "noun"]
@@ -321,13 +321,13 @@ def _replaced(own: Tensor, places: list[int], layer: int, state: Tensor) -> Tens
 
 
 def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[Sentence, list[str]]]:
-    """Return each sentence with its words, but an adjective or verb with which the tagger chooses the other noun."""
+    """Return sentences, each with its words, but an adjective or verb with which the tagger chooses the other noun."""
 
     def place(s: Sentence) -> int:
         return s.classes.index("verb") if differs == "verb" else len(s.words) - 1
 
     pairs, candidates = [], sorted({s.words[place(s)] for s in asked})
-    for s in asked:
+    for s in asked[:150]:
         changed = ([*s.words[: place(s)], word, *s.words[place(s) + 1 :]] for word in candidates)
         other = next((words for words in changed if tagger.tag(words).refers_to != s.refers_to), None)
         if other is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...creation import full
+from ...missing import missing_getattr
 from ...tensors import Tensor
 
 
@@ -21,3 +22,6 @@ def pad_sequence(
     for i, s in enumerate(sequences):
         out[i, slice(longest - len(s), None) if padding_side == "left" else slice(len(s))] = s
     return out if batch_first else out.transpose(0, 1)
+
+
+__getattr__ = missing_getattr("torch.nn.utils.rnn")

@@ -1,15 +1,14 @@
-"""Gradients with respect to chosen inputs, and Jacobians."""
+"""Gradients with respect to chosen inputs, and functions with gradients of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from .creation import ones_like, zeros, zeros_like
-from .gradients import node_of, run_backward
-from .joining import stack
-from .missing import missing_getattr, refuse, refuse_set
-from .tensors import Tensor
+from ..creation import ones_like, zeros_like
+from ..gradients import node_of, run_backward
+from ..missing import missing_getattr, refuse_set
+from ..tensors import Tensor
 
 
 def as_list(x: Any) -> list[Any]:
@@ -55,34 +54,7 @@ def grad(
     return found
 
 
-class functional:
-    """Derivatives of functions."""
-
-    @staticmethod
-    def jacobian(
-        func: Callable[[Tensor], Tensor],
-        inputs: Tensor,
-        create_graph: bool = False,
-        strict: bool = False,
-        vectorize: bool = False,  # only a faster way to the same result
-    ) -> Tensor:
-        """Return the derivatives of each number of `func(inputs)` with respect to each number of `inputs`.
-
-        Shapes:
-            result (*shape of func(inputs), *shape of inputs)
-        """
-        refuse_set("jacobian", create_graph=create_graph, strict=strict)
-        if not isinstance(inputs, Tensor):
-            refuse("`jacobian` of several tensors")
-        x = inputs.detach().clone().requires_grad_()
-        y = func(x)
-        rows = []
-        for i in range(y.numel()):
-            start = zeros(y.numel(), dtype=y.dtype)
-            start[i] = 1
-            row = grad(y, x, start.reshape(y.shape), True, allow_unused=True)[0] if y.requires_grad else None
-            rows.append(zeros_like(x) if row is None else row)
-        return stack(rows).reshape((*y.shape, *x.shape)).detach()
-
+from . import functional  # noqa: E402, F401 (it imports this file)
+from .function import Function  # noqa: E402, F401
 
 __getattr__ = missing_getattr("torch.autograd")

@@ -1,0 +1,389 @@
+"""Functions that are made of other operations; their gradients follow from those."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from itertools import combinations as chosen
+from itertools import combinations_with_replacement, groupby
+from typing import Any
+from warnings import warn
+
+from .arithmetic import binary_op, where
+from .creation import arange, tensor
+from .dtypes import INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
+from .dtypes import dtype as Kind
+from .gradients import record_step
+from .indexing import gather
+from .joining import cat, list_of_tensors, stack
+from .linalg import cross as cross_product
+from .missing import refuse
+from .numbers import Numbers
+from .ordering import bincount
+from .randomness import Generator, default_generator, integers
+from .reductions import NamedResults, along_axis, logaddexp, named_results
+from .shapes import axis_of
+from .tensors import Tensor, laid_out, method, tensor_of, without_gradient
+
+
+# ── sums of products ──────────────────────────────────────────────────────────────────────────────
+@method
+def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return x + value * tensor1 * tensor2
+
+
+@method
+def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return x + value * tensor1 / tensor2
+
+
+@method
+def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return x * beta + mat.mv(vec) * alpha
+
+
+@method
+def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return x * beta + vec1.outer(vec2) * alpha
+
+
+@method
+def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return x * beta + batch1.bmm(batch2) * alpha
+
+
+@method
+def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return x * beta + batch1.bmm(batch2).sum(0) * alpha
+
+
+def cross(a: Tensor, b: Tensor, dim: int | None = None) -> Tensor:
+    """Return the cross products of vectors with three numbers, along an axis: the first one of this size by default."""
+    if dim is None:
+        warn("Using torch.cross without specifying the dim arg is deprecated.", stacklevel=3)
+    return cross_product(a, b, dim=list(a.shape).index(3) if dim is None else dim)
+
+
+# ── each number ───────────────────────────────────────────────────────────────────────────────────
+@method
+def frac(x: Tensor) -> Tensor:
+    return x - x.trunc().detach()
+
+
+@method
+def signbit(x: Tensor) -> Tensor:
+    return tensor_of([math.copysign(1, v) < 0 for v in x._numbers()], x.shape, bool_)
+
+
+@method
+def copysign(x: Tensor, other: Tensor | float) -> Tensor:
+    sign: Any = other.signbit() if isinstance(other, Tensor) else math.copysign(1, other) < 0
+    size = x.abs() if x.is_floating_point() else x.abs().float()
+    return where(sign, -size, size) if isinstance(sign, Tensor) else -size if sign else size
+
+
+@method
+def positive(x: Tensor) -> Tensor:
+    if x.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return x
+
+
+@method
+def sgn(x: Tensor) -> Tensor:
+    return x.sign()
+
+
+def rsub(x: Tensor, other: Tensor | float, *, alpha: float = 1) -> Tensor:
+    return other - x * alpha
+
+
+@method
+def float_power(x: Tensor, exponent: Tensor | float) -> Tensor:
+    return x.double() ** (exponent.double() if isinstance(exponent, Tensor) else exponent)
+
+
+@method
+def logit(x: Tensor, eps: float | None = None) -> Tensor:
+    """Return log(x / (1 − x)), of numbers between `eps` and 1 − `eps` if it is given."""
+    y = (x if x.is_floating_point() else x.float()) if eps is None else x.clamp(eps, 1 - eps)
+    return (y / (1 - y)).log()
+
+
+@method
+def sinc(x: Tensor) -> Tensor:
+    """Return sin(π·x) / (π·x), and 1 at 0."""
+    turn = math.pi * where(x.eq(0), 1.0, x)
+    return where(x.eq(0), 1.0, turn.sin() / turn)
+
+
+@method
+def logaddexp2(x: Tensor, other: Tensor) -> Tensor:
+    return logaddexp(x * math.log(2), other * math.log(2)) / math.log(2)
+
+
+@method
+def angle(x: Tensor) -> Tensor:
+    y = x if x.is_floating_point() else x.float()
+    return where(y.isnan(), y, where(y.lt(0), math.pi, 0.0)).to(y.dtype)
+
+
+@method
+def gcd(x: Tensor, other: Tensor) -> Tensor:
+    check_integers("gcd", x, other)
+    return binary_op("gcd", x, other, math.gcd)
+
+
+@method
+def lcm(x: Tensor, other: Tensor) -> Tensor:
+    check_integers("lcm", x, other)
+    return binary_op("lcm", x, other, math.lcm)
+
+
+def check_integers(name: str, *operands: Tensor) -> None:
+    for x in operands:
+        if x.dtype.kind != INTEGER:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+
+
+# ── reductions ────────────────────────────────────────────────────────────────────────────────────
+@method
+def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Return the mean of the numbers that are not nan, along axes or of all."""
+    there = ~x.isnan()
+    return where(there, x, 0.0).sum(dim, keepdim) / there.sum(dim, keepdim)
+
+
+def numbers_there(name: str, x: Tensor, dim: int | None) -> Tensor:
+    """Return the numbers that are not nan, as a vector."""
+    if dim is not None:
+        refuse(f"`dim` of `{name}`")
+    return x[~x.isnan()]
+
+
+@method
+def nanmedian(x: Tensor, dim: int | None = None) -> Tensor:
+    return numbers_there("nanmedian", x, dim).median()
+
+
+@method
+def nanquantile(x: Tensor, q: Tensor | float, dim: int | None = None) -> Tensor:
+    return numbers_there("nanquantile", x, dim).quantile(q)
+
+
+@method
+def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
+    """Return the most frequent number along an axis, of several the smallest, and the last of its indices."""
+
+    def place(row: Numbers) -> list[int]:
+        numbers = list(row)
+        best = min(set(numbers), key=lambda v: (-numbers.count(v), v))
+        return [len(numbers) - 1 - numbers[::-1].index(best)] * len(numbers)
+
+    d = axis_of(dim, x.ndim)
+    at = along_axis(place, d, x, dtype=int64)
+    at = at.narrow(d, 0, 1) if x.ndim else at
+    values = gather(x, d, at) if x.ndim else x.clone()
+    return named_results("mode", *((values, at) if keepdim or not x.ndim else (values.squeeze(d), at.squeeze(d))))
+
+
+@method
+def logcumsumexp(x: Tensor, dim: int) -> Tensor:
+    """Return the logarithm of the running sum of exponentials along an axis."""
+    d = axis_of(dim, x.ndim)
+    sums = list(x.unbind(d))
+    for i in range(1, len(sums)):
+        sums[i] = logaddexp(sums[i - 1], sums[i])
+    return stack(sums, d) if sums else x.clone()
+
+
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    return trapezoids(y, x, dx, dim).sum(dim)
+
+
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    return trapezoids(y, x, dx, dim).cumsum(dim)
+
+
+def vdot(x: Tensor, other: Tensor) -> Tensor:
+    return x.dot(other)
+
+
+def trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
+    """Return the areas between neighbours along an axis."""
+    n = y.shape[dim] - 1
+    both = y.narrow(dim, 0, n) + y.narrow(dim, 1, n)
+    return both / 2 * dx if x is None else both * x.diff(dim=dim if x.ndim > 1 else -1) / 2
+
+
+# ── order, and pairs ──────────────────────────────────────────────────────────────────────────────
+def msort(x: Tensor) -> Tensor:
+    return x.sort(0)[0]
+
+
+@method
+def unique_consecutive(
+    x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """Return the numbers without those that equal the one before."""
+    if dim is not None:
+        refuse("`dim` of `unique_consecutive`")
+    runs = [(value, len(list(same))) for value, same in groupby(x._numbers())]
+    out = [tensor_of([value for value, _ in runs], (len(runs),), x.dtype)]
+    out = [record_step(out[0], [x], without_gradient("unique_consecutive"))]
+    inverse = tensor([i for i, (_, n) in enumerate(runs) for _ in range(n)], dtype=int64)
+    if return_inverse:
+        out.append(inverse.reshape(x.shape))
+    if return_counts:
+        out.append(bincount(inverse))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """Return the combinations of r numbers of a vector, as rows."""
+    picked = list((combinations_with_replacement if with_replacement else chosen)(range(len(x)), r))
+    return x[tensor(picked, dtype=int64)]
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    powers = arange(len(x) if N is None else N)
+    return x[:, None] ** (powers if increasing else powers.flip(0))
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Device = None) -> Tensor:
+    places = [(i, j) for i in range(row) for j in range(col) if j >= i + offset]
+    return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype, device=device)
+
+
+# ── shapes ────────────────────────────────────────────────────────────────────────────────────────
+@method
+def flipud(x: Tensor) -> Tensor:
+    return x.flip(0)
+
+
+@method
+def adjoint(x: Tensor) -> Tensor:
+    return x.mT
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Return tensors with three axes or more: a vector has its numbers in the second one."""
+    xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    found = [x.reshape(1, -1, 1) if x.ndim < 2 else x.unsqueeze(-1) if x.ndim == 2 else x for x in xs]
+    return found[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(found)
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    return cat([atleast_3d(x) for x in list_of_tensors("dstack", tensors)], 2)
+
+
+Tensor.H = property(adjoint)  # type: ignore[attr-defined]
+Tensor.cross, Tensor.msort, Tensor.vdot = cross, msort, vdot  # type: ignore[attr-defined]
+
+
+# ── dtypes ────────────────────────────────────────────────────────────────────────────────────────
+def promote_types(type1: Kind, type2: Kind) -> Kind:
+    return promoted_dtype(type1, type2)
+
+
+def can_cast(from_: Kind, to: Kind) -> bool:
+    return from_.kind <= to.kind
+
+
+def is_nonzero(x: Tensor) -> bool:
+    return bool(x)
+
+
+# ── indices ───────────────────────────────────────────────────────────────────────────────────────
+@method
+def index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    return x.clone().index_add_(dim, index, source, alpha=alpha)
+
+
+@method
+def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    return x.clone().index_copy_(dim, index, source)
+
+
+@method
+def index_put_(x: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Write values, or with `accumulate` add them, to the places that one tensor of indices for each axis names."""
+    if accumulate:
+        places = arange(x.numel()).view(x.shape)[tuple(indices)]
+        flat = x.reshape(-1).index_add(0, places.flatten(), values.expand(places.shape).flatten())
+        return x.copy_(flat.view(x.shape))
+    x[tuple(indices)] = values
+    return x
+
+
+@method
+def index_put(x: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
+    return x.clone().index_put_(indices, values, accumulate)
+
+
+REDUCE: dict[str, Any] = {"sum": operator.add, "prod": operator.mul, "amax": max, "amin": min, "mean": operator.add}
+
+
+@method
+def scatter_reduce(
+    x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Combine the numbers of `src` that have the same index along an axis, and by default the one in `x`."""
+    if reduce not in REDUCE:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
+    out = list(x._numbers())
+    count = [int(include_self)] * len(out)
+    places = arange(x.numel()).view(x.shape).gather(dim, index)
+    used = src[tuple(slice(0, n) for n in index.shape)]
+    for place, number in zip(places._numbers(), used._numbers(), strict=True):
+        out[place] = REDUCE[reduce](out[place], number) if count[place] else number
+        count[place] += 1
+    if reduce == "mean":
+        out = [v / n if n else v for v, n in zip(out, count, strict=True)]
+    made = tensor_of(out, x.shape, x.dtype)
+    return record_step(made, [x, src], without_gradient("scatter_reduce"))
+
+
+# ── random numbers ────────────────────────────────────────────────────────────────────────────────
+@method
+def random_(
+    x: Tensor, from_: int | None = None, /, to: int | None = None, *, generator: Generator | None = None
+) -> Tensor:
+    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of the dtype."""
+    g = generator or default_generator
+    if from_ is None:
+        if x.dtype is not int64:
+            refuse(f"`random_` without bounds for the dtype `{x.dtype}`")
+        numbers = [g.long_word() % 2**63 for _ in range(x.numel())]
+        return x._write(tensor_of(numbers, x.shape, int64))
+    low, high = (0, from_) if to is None else (from_, to)
+    draw = lambda x: integers(low, high, tuple(x.shape), generator=g)  # noqa: E731
+    return x._write(laid_out(draw, [x]).to(x.dtype))
+
+
+def randint_like(x: Tensor, low: int, high: int | None = None, *, dtype: Kind | None = None) -> Tensor:
+    low, high = (0, low) if high is None else (low, high)
+    return integers(low, high, tuple(x.shape)).to(dtype or x.dtype)
+
+
+# ── tensors by the name of their type ─────────────────────────────────────────────────────────────
+class TypeOfTensors(type):
+    """The class of `torch.LongTensor` and others: calling one makes a tensor of its dtype."""
+
+    kind: Kind
+
+    def __call__(cls, *data: Any) -> Tensor:
+        """Return zeros of these sizes, or a tensor of nested lists."""
+        sizes = bool(data) and all(type(n) is int for n in data)
+        return (
+            tensor([0] * math.prod(data), dtype=cls.kind).view(data)
+            if sizes
+            else tensor(*data or ([],), dtype=cls.kind)
+        )
+
+    def __instancecheck__(cls, x: object) -> bool:
+        return isinstance(x, Tensor) and x.dtype is cls.kind
+
+
+TYPES = {f"{name}Tensor": TypeOfTensors(f"{name}Tensor", (), {"kind": kind}) for kind, name in TYPE_NAMES.items()}

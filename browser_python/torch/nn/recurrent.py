@@ -1,0 +1,214 @@
+"""Recurrent layers: plain ones, LSTM (Hochreiter and Schmidhuber, 1997) and GRU (Cho et al., 2014)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from ..creation import empty, zeros
+from ..dtypes import Device
+from ..dtypes import dtype as Kind
+from ..joining import cat, stack
+from ..missing import refuse, refuse_set
+from ..modes import no_grad
+from ..tensors import Tensor
+from . import functional
+from .module import Module
+from .parameter import Parameter
+
+
+def lstm_step(given: Tensor, before: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the next output and cell, from the gates' inputs: input, forget, cell and output."""
+    i, f, g, o = (given + before).chunk(4, -1)
+    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
+    return o.sigmoid() * cell.tanh(), cell
+
+
+def gru_step(given: Tensor, before: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """Return the next output, from the gates' inputs: reset, update and new."""
+    (r, z, n), (r_before, z_before, n_before) = given.chunk(3, -1), before.chunk(3, -1)
+    update = (z + z_before).sigmoid()
+    new = (n + (r + r_before).sigmoid() * n_before).tanh()
+    return ((state[0] - new) * update + new,)
+
+
+def stacked_result(steps: list[Tensor], gates: int) -> Tensor:
+    return stack(steps)  # a function of its own, as the name of its step in the graph depends on the layer
+
+
+def transposed_result(steps: Tensor, gates: int) -> Tensor:
+    return steps.transpose(0, 1)
+
+
+class Recurrent(Module):
+    """The base of recurrent layers and cells: their sizes and weights, and a step."""
+
+    gates: ClassVar[int] = 1
+    nonlinearity: str = "tanh"
+    hidden_size: int
+
+    def _add_weights(self, end: str, n_in: int, bias: bool, **kind: Any) -> None:
+        """Add the weights of a layer or of a cell, whose names have this end."""
+        size = self.gates * self.hidden_size
+        self.register_parameter(f"weight_ih{end}", Parameter(empty(size, n_in, **kind)))
+        self.register_parameter(f"weight_hh{end}", Parameter(empty(size, self.hidden_size, **kind)))
+        for name in ("bias_ih", "bias_hh"):
+            self.register_parameter(f"{name}{end}", Parameter(empty(size, **kind)) if bias else None)
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew: uniform between ±1 / √hidden_size."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        with no_grad():
+            for p in self.parameters():
+                p.uniform_(-bound, bound)
+
+    def _step(self, x: Tensor, state: tuple[Tensor, ...], end: str = "") -> tuple[Tensor, ...]:
+        """Return the next output and state of one time step."""
+        of = {name: getattr(self, f"{name}{end}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+        given = functional.linear(x, of["weight_ih"], of["bias_ih"])
+        before = functional.linear(state[0], of["weight_hh"], of["bias_hh"])
+        if self.gates == 1:
+            return (getattr(given + before, self.nonlinearity)(),)
+        return (lstm_step if self.gates == 4 else gru_step)(given, before, state)
+
+
+class Layers(Recurrent):
+    """Recurrent layers over a sequence."""
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Device = None,
+        dtype: Kind | None = None,
+    ) -> None:
+        super().__init__()
+        refuse_set(type(self).__name__, proj_size=proj_size)
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
+        ends = ("", "_reverse") if bidirectional else ("",)
+        for layer in range(num_layers):
+            for end in ends:
+                n_in = hidden_size * len(ends) if layer else input_size
+                self._add_weights(f"_l{layer}{end}", n_in, bias, device=device, dtype=dtype)
+        self.reset_parameters()
+
+    def forward(self, x: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
+        """Return the outputs of the last layer, and each layer's last state.
+
+        Shapes, with `batch_first` (else batch and time change places; both also without a batch):
+            x (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size)
+        """
+        if not isinstance(x, Tensor):
+            refuse(f"a packed sequence for `{type(self).__name__}`")
+        single = x.ndim == 2
+        if x.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
+            )
+        steps = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
+        starts = (hx if isinstance(hx, tuple) else (hx,)) if hx is not None else None
+        if starts and single:
+            starts = tuple(s.unsqueeze(1) for s in starts)
+        ends = ("", "_reverse") if self.bidirectional else ("",)
+        kept: list[tuple[Tensor, ...]] = []
+        for layer in range(self.num_layers):
+            if layer and self.dropout:
+                steps = functional.dropout(steps, self.dropout, self.training)
+            ways = []
+            for end in ends:
+                none = zeros(steps.shape[1], self.hidden_size, dtype=x.dtype)
+                state = tuple(s[len(kept)] for s in starts) if starts else (none, none)[: 2 if self.gates == 4 else 1]
+                found = []
+                for t in range(len(steps))[:: -1 if end else 1]:
+                    state = self._step(steps[t], state, f"_l{layer}{end}")
+                    found.append(state[0])
+                kept.append(state)
+                ways.append(stacked_result(found[:: -1 if end else 1], self.gates))
+            steps = ways[0] if len(ways) == 1 else cat(ways, -1)
+        states = tuple(stack([state[i] for state in kept]) for i in range(len(kept[0])))
+        if single:
+            steps, states = steps.squeeze(1), tuple(s.squeeze(1) for s in states)
+        elif self.batch_first:
+            steps = transposed_result(steps, self.gates)
+        return steps, states if self.gates == 4 else states[0]
+
+    def extra_repr(self) -> str:
+        """Return the sizes, and the settings that are not the usual ones."""
+        usual = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        other = [f", {name}={getattr(self, name)}" for name, value in usual.items() if getattr(self, name) != value]
+        return f"{self.input_size}, {self.hidden_size}{''.join(other)}"
+
+
+class RNN(Layers):
+    """Plain recurrent layers: tanh or relu of a linear function of the input and the state."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", **more: Any
+    ) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(input_size, hidden_size, num_layers, **more)
+        self.nonlinearity = nonlinearity
+
+
+class LSTM(Layers):
+    """Layers of long short-term memory."""
+
+    gates = 4
+
+
+class GRU(Layers):
+    """Layers of gated recurrent units."""
+
+    gates = 3
+
+
+class Cell(Recurrent):
+    """One time step of a recurrent layer."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Device = None, dtype: Kind | None = None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        self._add_weights("", input_size, bias, device=device, dtype=dtype)
+        self.reset_parameters()
+
+    def forward(self, x: Tensor, hx: Any = None) -> Any:
+        """Return the next state, of the shape (B, hidden_size) or without the batch."""
+        none = zeros(*x.shape[:-1], self.hidden_size, dtype=x.dtype)
+        state = (none, none) if hx is None else hx if isinstance(hx, tuple) else (hx,)
+        found = self._step(x, state)
+        return found if self.gates == 4 else found[0]
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}{'' if self.bias else ', bias=False'}"
+
+
+class RNNCell(Cell):
+    """One time step of a plain recurrent layer."""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", **more: Any
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, **more)
+        self.nonlinearity = nonlinearity
+
+
+class LSTMCell(Cell):
+    """One time step of an LSTM."""
+
+    gates = 4
+
+
+class GRUCell(Cell):
+    """One time step of a GRU."""
+
+    gates = 3

@@ -1,0 +1,5 @@
+"""As `tqdm` itself."""
+
+from . import tqdm, trange
+
+__all__ = ["tqdm", "trange"]

@@ -1,0 +1,56 @@
+"""Programs after tutorials and documentation print on the page what they print with torch and NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from IPython.lib.pretty import pretty
+
+from browser_python.in_node import Interpreter, interpreter
+from tests.browser_python.programs import compared, run, run_on_page
+
+PROGRAMS = Path(__file__).with_name("tutorials.txt").read_text(encoding="utf-8").split("\n###\n")[1:]
+ABSENT = {  # programs that use what the page does not have, and the note that says so
+    "import argparse": "argparse is not on this page; open this notebook in JupyterLab or Colab",
+    "from torch.nn.utils.rnn import pack_padded_sequence": "rnn.pack_padded_sequence is not on this page",
+    "import torch\ntorch.ones(1).unique(foo=1)": "'foo' of `unique` is not on this page",
+    "import torch\ntorch.tensor([1 + 2j])": "a complex number is not in the page's torch",
+    "import torch\ntorch.nn.utils.weight_norm": "`torch.nn.utils.weight_norm` is not in the page's torch",
+    "import torch\ntorch.ones(1, requires_grad=True).exp().grad_fn.metadata": "ExpBackward0.metadata is not on",
+    "import numpy as np\nnp.array(['a'])": "an array of `str` is not in the page's numpy",
+    "import numpy as np\nnp.zeros(2, dtype=complex)": "the dtype `complex` is not in the page's numpy",
+}
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[Interpreter]:
+    with interpreter() as started:
+        yield started
+
+
+def test_programs_print_the_same(python: Interpreter):
+    found = {text: compared(run(text, {"__name__": "__main__"}), run_on_page(python, text)) for text in PROGRAMS}
+    assert {text: verdict for text, verdict in found.items() if verdict not in ("same", "last digit")} == {}
+
+
+def test_what_is_absent_is_said(python: Interpreter):
+    problems = {text: python.ask([text])["problem"] for text in ABSENT}
+    assert {text: problems[text] for text, note in ABSENT.items() if note not in problems[text]} == {}
+
+
+COLLECTIONS = (
+    "Counter('aab')",
+    "defaultdict(list, a=[1])",
+    "deque([1], maxlen=2)",
+    "Counter('the cat sat on a mat by it')",
+)
+
+
+def test_collections_are_shown_as_in_a_notebook(python: Interpreter):
+    head = "from collections import Counter, defaultdict, deque\n"
+    names: dict[str, object] = {}
+    exec(head, names)
+    shown = [python.ask([head + text])["printed"] for text in COLLECTIONS]
+    assert shown == [f"{pretty(eval(text, names))}\n" for text in COLLECTIONS]
