@@ -143,7 +143,7 @@ def test_pieces_are_counted_where_torch_puts_them():
             shown = pieces if route == "heads first" else pieces[:1]
             away = int((shown != torch.arange(8).view(2, 1, 4)[: len(shown)]).sum())
             for text in [sheets[0] for sheets in each]:
-                found = f"{away} of {shown.numel()} pieces are below another word." in text
+                found = f"{away} of {shown.numel()} pieces are in another word’s column." in text
                 assert found == (away > 0), (route, n_heads, text)
 
 
@@ -206,7 +206,7 @@ def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     says = page.locator(VERDICT)
     outputs = page.locator(".qkv-way-outputs")
     opacity = "es => es.map((e) => getComputedStyle(e).opacity)"
-    expect(says).to_have_text("6 of 8 pieces are below another word. Press a word to change it.")
+    expect(says).to_have_text("6 of 8 pieces are in another word’s column. Press a word to change it.")
     assert outputs.evaluate_all(opacity) == ["0", "0"]
     press(page)
     expect(says).to_have_text("If “hungry” changes, only 2 of 4 outputs change.")

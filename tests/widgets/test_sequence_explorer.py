@@ -151,10 +151,10 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page.get_by_role("switch", name="features").check()
     expect(says).to_contain_text(f"a is row 1 of X: {len(tokens)} × 4.")
     page.get_by_role("button", name="saw").click()
-    expect(says).to_contain_text(f"saw is row 3 of X: {len(tokens)} × 4, made-up features.")
+    expect(says).to_contain_text(f"saw is row 3 of X: {len(tokens)} × 4.")
     field.fill("")
     expect(field).to_have_value("")
-    expect(says).to_contain_text("X: 4 × 4,")
+    expect(says).to_contain_text("X: 4 × 4.")
 
 
 @pytest.mark.browser

@@ -206,16 +206,17 @@ def test_a_sentence_says_who_has_the_weight(open_page: Callable[..., Page], stat
 @pytest.mark.browser
 @pytest.mark.parametrize("handles", [[], WHOLE["handles"]])
 @pytest.mark.parametrize("scores", [list(TemperatureLab().scores), [1000, -1000, 0]])
-def test_on_a_phone_it_fits_and_every_score_is_inside_its_bar(
+def test_on_a_phone_it_fits_and_every_score_is_between_its_word_and_its_bar(
     open_page: Callable[..., Page], scores: list[float], handles: list[str]
 ):
     page = open_phone(open_page)
     draw(page, [("TemperatureLab", {"scores": scores, "d_k": 64, "handles": handles})])
     assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= (600 if handles else 480)
     beyond = page.evaluate("""() => [...document.querySelectorAll('.qkv-score')].filter((bar) => {
-      const parts = [...bar.querySelectorAll('span, i')].map((e) => e.getBoundingClientRect());
-      const outer = bar.getBoundingClientRect();
-      return parts.some((inner) => inner.left < outer.left || inner.right > outer.right);
+      const [name, number, stem, outer] = [bar.previousElementSibling, bar.querySelector('span'),
+        bar.querySelector('i'), bar].map((e) => e.getBoundingClientRect());
+      const isBetween = name.right <= number.left && number.right <= outer.left;
+      return !isBetween || stem.left < outer.left || stem.right > outer.right;
     }).map((bar) => bar.innerText)""")
     assert beyond == []
 

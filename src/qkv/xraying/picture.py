@@ -26,17 +26,16 @@ HUES = ("#f4b6b6", "#f6cfa0", "#efe79a", "#c6e6a3", "#a5e3cf", "#a9d3f5", "#c0bd
 # The slots of all lines stand below each other, so that a token is a column of one colour until it meets others.
 STYLE = """
 .qkv-xray { max-width: 50rem; margin: 0.75rem 0; font: 13px/1.4 ui-monospace, monospace; }
-.qkv-xray > fieldset { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 6px; margin: 0; padding: 0; }
-.qkv-xray > fieldset { border: 0; font: 14px/1.4 system-ui, sans-serif; }
-.qkv-xray legend { float: left; margin: 0 4px 0 0; padding: 0; width: auto; font: inherit; }
-.qkv-xray > fieldset > label { position: relative; min-width: 32px; padding: 0 8px; border-radius: 16px; }
-.qkv-xray > fieldset > label { text-align: center; line-height: 32px; color: #000; forced-color-adjust: none; }
+.qkv-xray { position: relative; }
+.qkv-xray > fieldset { margin: 0; padding: 0; border: 0; font: 14px/1.4 system-ui, sans-serif; }
+.qkv-xray :is(legend, input) { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; opacity: 0; }
 .qkv-xray label { cursor: pointer; }
-.qkv-xray input { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: pointer; }
-.qkv-xray > fieldset > label:has(:checked) { outline: 3px solid var(--qkv-ink, #1b1f27); outline-offset: -1px; }
+.qkv-xray > fieldset > label { position: absolute; right: 0; top: -5px; padding: 0 14px; line-height: 30px; }
+.qkv-xray > fieldset > label { border: 1px solid currentcolor; border-radius: 16px; }
+.qkv-xray > fieldset > label:has(:checked:not(:focus-visible)) { visibility: hidden; }
 .qkv-xray > fieldset > label:has(:focus-visible) { outline: 3px solid var(--qkv-ink, #1b1f27); outline-offset: 2px; }
 .qkv-xray > p > span + span { display: none; }
-.qkv-xray > p { min-height: 1lh; margin: 6px 0; font: 14px/1.4 system-ui, sans-serif; }
+.qkv-xray > p { min-height: 32px; margin: 0 64px 0 0; font: 14px/1.4 system-ui, sans-serif; }
 .qkv-xray-line { display: grid; grid-template-columns: 2em 1fr; gap: 3px 6px; padding: 5px 8px; }
 .qkv-xray-line { border-top: 1px solid var(--qkv-line, #d5d9e0); }
 .qkv-xray-line[data-fault] { border: 2px solid var(--qkv-bad, #b3261e); border-radius: 6px; font-weight: 700; }
@@ -69,11 +68,12 @@ def html_of(found: Found) -> str:
 def _rules(name: str, token: int) -> str:
     """Return a token's colour, and the style while it is followed: the others are grey, and where it is not fades."""
     hue = HUES[token % len(HUES)]
-    chosen = f"#{name}:has([value='{token}']:checked)"
+    chosen, focused = (f"#{name}:has([value='{token}']:{state})" for state in ("checked", "focus-visible"))
     return (
         f"#{name} {{ --t{token}: var(--others, {hue}); }}\n"
         f"{chosen} {{ --others: #e6e8ec; --t{token}: {hue}; }}\n"
         f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ opacity: 0.25; }}\n"
+        f"{focused} .qkv-xray-slots > [data-t~='{token}'] {{ outline: 3px solid; outline-offset: -2px; }}\n"
         f"{chosen} > p > [data-t='{token}'] {{ display: inline; }}\n"
         f"{chosen} > p:has([data-t='{token}']) > :first-child {{ display: none; }}\n"
     )
@@ -87,7 +87,7 @@ def _told(found: Found, slots: Mapping[Place, tuple[int | None, list[tuple[int, 
         places = ", ".join(str(at) for at, slot in enumerate(each) if token in slot)
         text = t("Line {n} puts token {token} into slots {slots}.", n=found.line, token=token, slots=places)
         told += f'<span data-t="{token}">{text}</span>' if places else ""
-    return f"<p><span>{t('which tokens reach each slot')}</span>{told}</p>"
+    return f"<p><span>{t('Which tokens reach each slot? Press one.')}</span>{told}</p>"
 
 
 def _is_fault(place: Place, found: Found) -> bool:
@@ -95,13 +95,12 @@ def _is_fault(place: Place, found: Found) -> bool:
 
 
 def _choice(name: str, tokens: Sequence[int]) -> str:
-    """Return the radio buttons: all tokens, or one that is followed down the lines."""
+    """Return the radio buttons: all tokens, or one that is followed down the lines. Its cells are its labels."""
     one = "".join(
-        f'<label style="background: {HUES[token % len(HUES)]}"><input type="radio" name="{name}" id="{name}-{token}" '
-        f'value="{token}" aria-label="{t("token {n}", n=token)}">{token}</label>'
+        f'<input type="radio" name="{name}" id="{name}-{token}" value="{token}" aria-label="{t("token {n}", n=token)}">'
         for token in tokens
     )
-    every = f'<label style="background: #e6e8ec"><input type="radio" name="{name}" value="" checked>{t("all")}</label>'
+    every = f'<label><input type="radio" name="{name}" value="" checked>{t("all")}</label>'
     return f"<fieldset><legend>{t('Follow:')}</legend>{every}{one}</fieldset>" if len(tokens) > 1 else ""
 
 

@@ -20,7 +20,8 @@ import { heatmap } from "./heatmap.js";
 export const ONE = 65535; // the whole number that stands for the weight 1
 const SMALL = 32; // pixels of a small map, at most
 const LABELS = 16; // tokens that a side of a matrix names, at most
-const LISTED = 16; // tokens in the list, at most: of more, those that are looked at most
+const LISTED = 16; // tokens of a text that has a line for each, at most
+const MOST = 10; // tokens that the list of a longer text shows: those that are looked at most
 const SIDE = 6; // small maps side by side on a phone, at most
 const BESIDE = 6; // so many small maps stand in two columns beside the tokens on a phone; more stand in three
 const FEW = 12; // so many heads are all shown on a phone; of more, those of one layer
@@ -285,7 +286,8 @@ export const orders = (seen, look, set, id) =>
  * @param {Set} set */
 export const oneHead = (seen, look, set) => {
   const kind = look.matrix ? "" : isLong(seen) ? "qkv-atlas-long" : "qkv-atlas-short";
-  return html`<div class="qkv-atlas-box ${kind}" style="--n: ${Math.min(LISTED, seen.keys.length)}">
+  const n = Math.min(kind === "qkv-atlas-long" ? MOST : LISTED, seen.keys.length);
+  return html`<div class="qkv-atlas-box ${kind}" style="--n: ${n}">
     ${look.matrix ? matrix(seen, look, set) : isLong(seen) ? long(seen, look, set) : short(seen, look, set)}
     ${over(seen, set)}
   </div>`;
@@ -336,7 +338,7 @@ function long(seen, look, set) {
 const listed = ({ keys, row, token }) =>
   [...keys.keys()]
     .sort((a, b) => row[b] - row[a] || Math.abs(a - token) - Math.abs(b - token))
-    .slice(0, LISTED)
+    .slice(0, MOST)
     .sort((a, b) => a - b);
 
 /** Return the lines of a list of tokens.

@@ -81,8 +81,8 @@ const entriesOf = remember(
   20,
 );
 
-/** Return the pieces of rows that are in the heads of an example, head by head. A piece's word is below another word if the
- * piece is misplaced. */
+/** Return the pieces of rows that are in the heads of an example, head by head. A piece is misplaced if it
+ * is in another word's column. */
 const piecesOf = remember(
   (/** @type {Route} */ route, /** @type {number} */ n_heads, /** @type {number} */ b) =>
     entriesOf(route, n_heads)
@@ -171,8 +171,8 @@ function leaking(state, route, mark) {
 function placing(state, route, mark) {
   const pieces = examplesOf(state).flatMap((b) => piecesOf(route, state.n_heads, b));
   const misplaced = pieces.filter(({ isMisplaced }) => isMisplaced).length;
-  if (misplaced) return t`${mark(misplaced)} of ${pieces.length} pieces are below another word.`;
-  if (route === "right") return t`Every piece is below its word.`;
+  if (misplaced) return t`${mark(misplaced)} of ${pieces.length} pieces are in another word’s column.`;
+  if (route === "right") return t`Every piece is in its word’s column.`;
   return state.n_heads === 1
     ? t`With one head, both ways are the same.`
     : t`The heads are right, but are joined wrongly.`;

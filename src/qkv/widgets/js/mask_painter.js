@@ -94,7 +94,7 @@ const painting = ({ flipped }, set) => html`<div class="qkv-mask-painting">
  * @param {string} id */
 const starts = (state, set, id) =>
   picks({
-    label: t`start from this mask`,
+    label: html`<span class="qkv-unseen">${t`start from this mask`}</span>`,
     name: `${id}-preset`,
     value: isPainted(state) ? undefined : state.preset,
     options: PRESETS,
@@ -128,7 +128,7 @@ function more(state, set, id) {
 }
 
 /** Return radio buttons as a row of words in boxes, and below it what the chosen one means.
- * @param {{ label: string, name: string, value: string | undefined, options: Option[], state: State,
+ * @param {{ label: unknown, name: string, value: string | undefined, options: Option[], state: State,
  *   onChange: (value: string) => void }} parts */
 const picks = ({ label, name, value, options, state, onChange }) => html`<fieldset class="qkv-control qkv-mask-picks">
   <legend class="qkv-label">${label}</legend>

@@ -65,7 +65,7 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`
-      <label class="qkv-pick qkv-query-pick"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
+      <label class="qkv-pick qkv-query-pick" style="--qkv-p: ${round(weights[i])}"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
         @change=${() => ask(i)}>${token}</label>
       <div class="qkv-query-areas" aria-hidden="true">${query.map((entry, f) => {
         const key = keys[i][f];

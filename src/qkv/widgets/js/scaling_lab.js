@@ -99,7 +99,7 @@ const lead = (state) => {
   const { std, largest } = current(state);
   const width = html`<b>${num(state.d_k)}</b>`;
   const spread = html`<b data-number="std">${num(std, { places: 1 })}</b>`;
-  const top = html`<span class="qkv-note" data-number="largest">${num(largest, { places: 2 })}</span>`;
+  const top = html`<b data-number="largest">${num(largest, { places: 2 })}</b>`;
   const isOne = state.d_k === 1;
   if (state.scaled)
     return html`<p class="qkv-lead">${

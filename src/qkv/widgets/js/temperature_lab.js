@@ -163,8 +163,8 @@ const stepsUpTo = remember((/** @type {number} */ reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a stem from 0, in the middle, to a handle, from which a thin line leads to the weight. A handle beyond
- * the axis stands at its end.
+/** Return a score as a stem from 0, in the middle, to a handle. A handle beyond the axis stands at its
+ * end.
  * @param {{ shown: number, place: number, slider: unknown, drag: Listener }} parts */
 const scoreBar = ({ shown, place, slider, drag }) => html`<div
     class="qkv-score qkv-drag ${shown < 0 ? "qkv-below-zero" : ""}"

@@ -31,7 +31,7 @@ export default widget("TransformerFlow", {
     const seen = computed(state);
     return html`
       ${sentences(state, set, id)}
-      <p class="qkv-lead qkv-flow-answer">${answerText(seen)}</p>
+      <p class="qkv-lead qkv-flow-answer">${answerText(seen, (count) => html`<b>${count}</b>`)}</p>
       ${flow(state, seen, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
@@ -90,15 +90,16 @@ const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, th
 const standsFor = (words, word, noun) =>
   words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no word of the sentence.`;
 
-/** @param {Seen} parts */
-function answerText({ said, intact, words, n, at }) {
+/** @param {Seen} parts
+ * @param {(count: number) => unknown} [mark] */
+function answerText({ said, intact, words, n, at }, mark = (count) => count) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
   const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
   return said === intact
     ? t`${answer} Press a box to switch it off.`
-    : t`${lost} of ${n} words lose their class. ${answer}`;
+    : t`${mark(lost)} of ${n} words lose their class. ${answer}`;
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. Each
