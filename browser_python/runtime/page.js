@@ -193,28 +193,38 @@ const showNotice = (/** @type {string} */ words) => {
 
 // ── answers to earlier questions, as parts ─────────────────────────────────────────────────────────
 /** Put the answers that this browser keeps into a cell of parts, each below the line that names its question, and say
- * which ones it does not keep. What was imported from a file stays marked as that.
+ * which ones these are, and where the cell's stubs stay: nothing is kept, or only an unfinished answer. What was
+ * imported from a file stays marked as that.
  * @param {HTMLElement} cell */
 function bring(cell) {
   const key = keyIn(one(".qkv-editor", cell));
   const editor = editorAt(key);
   const kept = load();
   /** @type {string[]} */
+  const brought = [];
+  /** @type {string[]} */
   const missing = [];
   let imported = false;
   const parts = editor.area.defaultValue.split(/^(?=# \d+\.\d+: )/m).map((stub) => {
     const [line, question = ""] = stub.match(/^# (\d+\.\d+): .*$/m) ?? [];
     const source = kept[question]?.source;
-    if (question && !source) missing.push(question);
+    if (!source || source.includes("raise NotImplementedError")) {
+      if (question) missing.push(question);
+      return stub;
+    }
+    brought.push(question);
     imported ||= Boolean(kept[question]?.imported);
-    return source ? `${line}\n${source.trim()}\n\n\n` : stub;
+    return `${line}\n${source.trim()}\n\n\n`;
   });
   editor.text = `${parts.join("").trimEnd()}\n`;
   if (imported) note(key, { imported: true });
   showImported();
-  one(".qkv-said", cell).textContent = missing.length
-    ? t`This browser keeps no answer to ${missing.join(", ")}: write it again. Read the others.`
-    : t`All parts are your answers. Read them.`;
+  const [yours, stubs] = [brought, missing].map((questions) => questions.join(", "));
+  one(".qkv-said", cell).textContent = !missing.length
+    ? t`All parts are your answers. Read them.`
+    : brought.length
+      ? t`Your answers to ${yours} are in: read them. This browser keeps no answer to ${stubs}: there the course’s empty parts stay, for you to write.`
+      : t`This browser keeps no answer to ${stubs}: the course’s empty parts stay, for you to write.`;
 }
 
 // ── running and checking ───────────────────────────────────────────────────────────────────────────

@@ -360,7 +360,11 @@ def test_the_downloaded_notebook_gets_the_points_of_the_page(page: Page, site: s
 def test_answers_of_this_browser_are_brought_over_and_shown(browser: Browser, site: str):
     page = browser.new_page()
     page.goto(f"{site}/exercises/12_capstone.html")
-    kept = {"5.1": {"source": "def split_heads(x, n_heads):\n    return 51\n"}, "7.1": {"source": "KVCache = 71"}}
+    kept = {
+        "5.1": {"source": "def split_heads(x, n_heads):\n    return 51\n"},
+        "5.2": {"source": "def merge_heads(x):\n    raise NotImplementedError  # begun\n"},
+        "7.1": {"source": "KVCache = 71"},
+    }
     page.evaluate(
         "answers => localStorage.setItem('qkv-answers', JSON.stringify({format: 'qkv-answers', version: 1, answers}))",
         kept,
@@ -373,6 +377,8 @@ def test_answers_of_this_browser_are_brought_over_and_shown(browser: Browser, si
     assert heads.count("# 5.1: ") == layers.count("# 8.3: ") == 1
     assert (heads + layers).count("raise NotImplementedError") == 6  # of the parts that this browser does not keep
     said = page.locator(".qkv-do:has([data-do=bring]) .qkv-said")
+    assert "begun" not in heads
+    expect(said.first).to_contain_text("Your answers to 5.1 are in: read them.")
     expect(said.first).to_contain_text("no answer to 5.2, 5.3, 5.4:")
     expect(said.last).to_contain_text("no answer to 8.1, 8.2, 8.3:")
     page.close()

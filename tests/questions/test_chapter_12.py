@@ -179,11 +179,15 @@ def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), wi
     return written
 
 
+def block_if_cache(x, w, n_heads, cache=None):
+    return from_the_parts()(x, w, n_heads, cache if cache else None)
+
+
 def layers_of(w):
     return range(sum(name.endswith("norm_1.weight") for name in w))
 
 
-def writer_from_the_parts(held=lambda caches: len(caches[0]), layers=layers_of):
+def writer_from_the_parts(held=lambda caches: len(caches[0]), layers=layers_of, block=None):
     """Return a writer from blocks, of which each argument changes one line."""
 
     def written(ids, w, n_heads, caches=None):
@@ -192,7 +196,7 @@ def writer_from_the_parts(held=lambda caches: len(caches[0]), layers=layers_of):
         kept = []
         for layer in layers(w):
             own = writing.part(w, f"stack.blocks.{layer}")
-            x, weights = from_the_parts()(x, own, n_heads, caches[layer] if caches else None)
+            x, weights = (block or from_the_parts())(x, own, n_heads, caches[layer] if caches else None)
             kept.append(weights)
         return normed(x, w, "stack.norm") @ w["unembedding.weight"].T, torch.stack(kept)
 
@@ -209,6 +213,20 @@ def own_mask_of_two(n, n_k, cache):
 
 def own_mask_of_two_with_a_cache(n, n_k, cache):
     return causal_mask(n) if cache is None else causal_mask(n, n_k)
+
+
+def write_from_the_parts(writer):
+    """Return an answer that writes with this writer."""
+
+    def written(ids, w, n_heads, n_new, caches=None):
+        text = unseen = list(ids)
+        for _ in range(n_new):
+            logits, _ = writer(torch.tensor([unseen]), w, n_heads, caches)
+            text = [*text, int(logits[0, -1].argmax())]
+            unseen = text[-1:] if caches else text
+        return torch.tensor(text[len(ids) :])
+
+    return written
 
 
 def test_both_from_the_parts_are_right():
@@ -261,6 +279,14 @@ SAID = {
     "no cache": (
         "12.1", lambda x, w, n_heads, cache=None: block_in_one_piece(x, w, n_heads),
         "failed", "cache-not-used", ["The cache is as it was"],
+    ),
+    "if cache in the block": ("12.1", block_if_cache, "failed", "empty-cache-taken-for-none", ["`if cache`"]),
+    "a block with if cache in the writer": (
+        "12.2", writer_from_the_parts(block=block_if_cache), "failed", "empty-caches-taken-for-none", ["`if cache`"],
+    ),
+    "a block with if cache, writing": (
+        "12.3", write_from_the_parts(writer_from_the_parts(block=block_if_cache)),
+        "failed", "empty-caches-taken-for-none", ["`if cache`"],
     ),
     "a list": ("12.3", list_of_ids, "failed", None, ["list"]),
     "always anew": (

@@ -13,6 +13,7 @@ from torch import nn
 from qkv import xray
 from qkv.questions import find
 from qkv.sandboxed.running import prepared
+from tests.xraying import styles
 from tests.xraying.more_threads import MORE_RIGHT, MORE_THREADS, WINDOWS
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
 from tests.xraying.threads import THREADS
@@ -124,6 +125,27 @@ def test_its_repair_is_not_accused(thread):
 @pytest.mark.parametrize("thread", known(MORE_RIGHT))
 def test_a_right_program_that_looks_suspicious_is_not_accused(thread):
     found = xray(thread.program, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
+    assert found.line is None, found.message
+
+
+# ── programs in many styles ───────────────────────────────────────────────────────────────────────
+
+
+def of_styles(programs):
+    return [
+        pytest.param(each, marks=[pytest.mark.xfail(strict=True)] * bool(each.limit), id=each.name) for each in programs
+    ]
+
+
+@pytest.mark.parametrize("program", of_styles(styles.WRONG))
+def test_a_mistake_is_found_in_any_style(program):
+    found = xray(program.fn, torch.randn(program.shape), *program.more, tokens=program.tokens)
+    assert str(found.source).endswith("# here"), found.message
+
+
+@pytest.mark.parametrize("program", of_styles(styles.RIGHT))
+def test_no_style_is_accused(program):
+    found = xray(program.fn, torch.randn(program.shape), *program.more, tokens=program.tokens)
     assert found.line is None, found.message
 
 

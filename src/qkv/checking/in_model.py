@@ -29,7 +29,6 @@ from qkv.words import sentences, t
 
 SECONDS = 2  # until the run is given up; with a right answer it takes a tenth of a second
 N_SENTENCES = 100
-N_WRITTEN = 20
 EXAMPLE = "the cat chased the mouse because it was hungry"
 LENGTH = 9  # words of the new sentences on which heads are compared: all have the same
 BEGINNING = "the dog chased"
@@ -119,7 +118,7 @@ def _say_writer(put: InModel, answer: Any, name: str, passed: bool) -> str:
         if not passed:  # wrong numbers say nothing about the writer
             return ""
         return put.says(answer, _new_texts(writer), writer.state_dict(), writer.shape.n_heads)
-    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in draw_sentences("new", N_WRITTEN, 0, "english"))]
+    drawn = [BEGINNING.split(), *(list(s.words[:3]) for s in draw_sentences("new", put.n_texts, 0, "english"))]
     (example, *texts), (_, *ours) = written(writer, put, answer, drawn), written(writer, InModel("writer"), None, drawn)
     same = sum(text == our for text, our in zip(texts, ours, strict=True))
     said = t(
@@ -128,9 +127,9 @@ def _say_writer(put: InModel, answer: Any, name: str, passed: bool) -> str:
         text=BEGINNING,
         more=example,
     )
-    if same == N_WRITTEN and not passed:  # these sentences do not show what is wrong
+    if same == put.n_texts and not passed:  # these sentences do not show what is wrong
         return ""
-    of_all = t("The same as with ours in {n} of {all} sentences.", n=same, all=N_WRITTEN)
+    of_all = t("The same as with ours in {n} of {all} sentences.", n=same, all=put.n_texts)
     return sentences(said, of_all)
 
 

@@ -130,22 +130,24 @@ def _longer(value: Any, axis: int | None, sizes: set[int], grow: Callable[[int],
 def _fault(operations: Sequence[Operation]) -> int | None:
     """Return the first operation whose mixed result is used: in a mixture, or at the end of the program.
 
-    A result that is whole again is forgiven: `view` may shift scores into other rows, where a mask then hides them.
+    A result that is whole again is forgiven: `view` may shift scores into other rows, where a mask then hides them. If
+    several of these mix later, such as the two halves of rows that were cut wrong, the first one is the fault.
     """
     used = {i for operation in operations for i in operation.inputs}
-    blamed: list[int | None] = []  # for each operation, the first one that mixed what its result holds
+    origins: list[int | None] = []  # for each operation, the first one that mixed what its result holds
+    mixed: set[int] = set()  # the operations whose results are mixed, or made of mixed ones and not whole again
     found: list[int | None] = []
     for i, operation in enumerate(operations):
-        blame = min((b for j in operation.inputs if j >= 0 and (b := blamed[j]) is not None), default=None)
+        inputs = [j for j in operation.inputs if j >= 0]
         if operation.may_mix:
-            found.append(blame)
-        if operation.may_mix or operation.is_whole():
-            blame = None
-        elif blame is None and operation.spans and operation.is_mixed():
-            blame = i
-        blamed.append(blame)
-        if i not in used:
-            found.append(blame)
+            found += [origins[j] for j in inputs if j in mixed]
+            origins.append(None)
+            continue
+        mixes = bool(operation.spans) and operation.is_mixed()
+        origins.append(min((o for j in inputs if (o := origins[j]) is not None), default=i if mixes else None))
+        if mixes or (not mixed.isdisjoint(inputs) and not operation.is_whole()):
+            mixed.add(i)
+            found += [origins[i]] * (i not in used)
     return min((i for i in found if i is not None), default=None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, InModel, Misconception, Provided, Question, by_knob, call, length
+from qkv.questions.engine import Case, Draw, InModel, Misconception, Provided, Question, by_knob, call, length, method
 from qkv.questions.shared.writing import HeldCache, Weights, block, draw_writer, part, provided, writer
 from qkv.transformer import layer_norm
 
@@ -20,16 +20,28 @@ Choose = Callable[[Any, int], Any]  # (caches, layer) -> the cache of this layer
 def draw_writers(draw: Draw) -> list[Case]:
     """Draw whole writers, with and without caches."""
 
-    def case(name: str, *counts: int, dtype: torch.dtype = torch.float32, cached: bool = False, **fixed: int) -> Case:
+    def case(
+        name: str,
+        *counts: int,
+        dtype: torch.dtype = torch.float32,
+        cached: bool = False,
+        held_before: int = 0,
+        **fixed: int,
+    ) -> Case:
         """Draw a writer, and texts that reach it in pieces of these lengths; without any, in one piece."""
         s = draw.sizes("B", "n", "H", "d_head", low=2, high=7, **fixed)
         s["L"] = fixed.get("L", 2)
         s["d_head"] += 2  # a norm of very few features may blow up rounding errors
         s |= {"d_model": s["H"] * s["d_head"], "vocab": draw.whole(31, 39), "d_hidden": draw.whole(22, 30)}
-        s["n_max"] = max(s["n"], sum(counts)) + fixed.get("more", 2)
+        s["n_max"] = held_before + max(s["n"], sum(counts)) + fixed.get("more", 2)
         w = provided(draw_writer(draw, s, dtype))
         held = [Provided(HeldCache) for _ in range(s["L"])]
         steps = []
+        if held_before:
+            steps += [
+                method("append", *(draw.normal(s["B"], s["H"], held_before, s["d_head"]) for _ in "kv"), on=cache)
+                for cache in held
+            ]
         for n in counts or (s["n"],):
             ids = draw.ids(s["B"], n, below=s["vocab"])
             steps.append(call(ids, w, s["H"], held) if cached else call(ids, w, s["H"]))
@@ -48,6 +60,7 @@ def draw_writers(draw: Draw) -> list[Case]:
         case("one layer with a cache: four tokens, then one", 4, 1, cached=True, n=4, L=1),
         case("with caches: three tokens, then one, then one", 3, 1, 1, cached=True, n=3),
         case("three layers with caches: two tokens, then three", 2, 3, cached=True, n=2, L=3),
+        case("two tokens, with caches that hold four", 2, cached=True, held_before=4, n=2),
     ]
 
 
@@ -151,6 +164,7 @@ QUESTION = Question(
         run_through("blocks-from-the-last", lambda n: list(range(n))[::-1]),
         Misconception("blocks-side-by-side", knobs={"stream": lambda x, embedded: embedded}),
         by_knob("choose")("one-cache-for-all-layers", lambda caches, layer: caches[0]),
+        by_knob("choose")("empty-caches-taken-for-none", lambda caches, layer: caches[layer] or None),
         by_knob("choose")("caches-not-handed-on", lambda caches, layer: None),
         by_knob("choose")("cache-for-the-first-layer-only", lambda caches, layer: caches[0] if layer == 0 else None),
         by_knob("norm")("last-norm-forgotten", lambda x, w: x),

@@ -60,6 +60,7 @@ def write_variant(
     unseen: Unseen = not_run_yet,
     pick: Pick = likeliest,
     choose: Callable[[Any], Any] = lambda caches: caches,
+    handed: Callable[[Any], Any] = lambda caches: caches,
     kept: Callable[[list[int], int], list[int]] = lambda text, new: [*text, new],
     times: Callable[[int], int] = lambda n_new: n_new,
     result: Result = only_the_new,
@@ -70,7 +71,7 @@ def write_variant(
         text, n_run, used = list(ids), 0, choose(caches) if caches else None
         for _ in range(times(n_new)):
             now = unseen(text, n_run) if used else text
-            logits, _ = writer(torch.tensor([now]), w, n_heads, used)
+            logits, _ = writer(torch.tensor([now]), w, n_heads, handed(used))
             n_run = len(text)
             text = kept(text, pick(logits[0]))
         return result(text, len(ids))
@@ -117,9 +118,10 @@ QUESTION = Question(
     draw=draw_texts,
     reference=write,
     variant=write_variant,
-    in_model=InModel("writer", next_ids=next_ids),
+    in_model=InModel("writer", next_ids=next_ids, n_texts=5),
     misconceptions=(
         mistake("caches-not-used", write_variant(choose=lambda caches: None)),
+        by_knob("handed")("empty-caches-taken-for-none", lambda caches: None),
         running("beginning-left-out", prompt_left_out),
         running("last-token-run-twice", last_token_again),
         mistake("whole-text-into-the-caches", write_variant(unseen=lambda text, n_run: text)),

@@ -68,6 +68,7 @@ class InModel:
         cache: returns a cache of the answer's, for each layer of the writer
         next_ids: returns the next id (B,) of each text, which the answer computes from ids (B, n), the writer's weights
             by name, and the number of heads
+        n_texts: the number of texts that the writer continues; fewer for an answer that runs them one by one
         says: returns a sentence with what the answer finds about these weights and new texts
     """
 
@@ -76,6 +77,7 @@ class InModel:
     padded: bool = False
     cache: Callable[[Any], Any] | None = None
     next_ids: Callable[[Any, Tensor, dict[str, Tensor], int], Tensor] | None = None
+    n_texts: int = 20
     says: Callable[[Any, Tensor, dict[str, Tensor], int], str] | None = None
 
 
