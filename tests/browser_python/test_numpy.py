@@ -46,6 +46,25 @@ np.arange(24).reshape(2, 3, 4)[..., ::-1]
 np.arange(24).reshape(2, 3, 4)[None, ::-1, 1]
 np.arange(24).reshape(2, 3, 4)[np.array([0, 1]), ::-2, 0]
 np.arange(24).reshape(2, 3, 4)[::-1, 1, ::-2]
+np.ones((2, 3), dtype=np.float32) / np.sqrt(3) @ np.ones((3, 2), dtype=np.float32)
+np.dot(np.ones(3, dtype=np.float32), np.arange(3.0))
+np.arange(3) @ np.arange(3.0)
+np.einsum("ij,jk->ik", np.ones((2, 2), dtype=np.float32), np.ones((2, 2)))
+np.ones(2, dtype=np.float32) * np.float64(2)
+np.ones(2, dtype=np.float32) * 2.0
+[x := np.arange(3.0), y := x, x.__iadd__(1), y][-1]
+np.random.default_rng(4).choice(9, 4, replace=False)
+[np.random.seed(2), np.random.choice(6, 3, replace=False)][1]
+np.random.RandomState(1).randn(2)
+np.median([[3, 1], [2, 5]], axis=0)
+np.percentile([1, 2, 3, 4], 30)
+np.linalg.norm([[3.0, 4.0]], axis=1)
+np.linalg.inv(np.array([[2.0, 1.0], [1.0, 3.0]]))
+np.unique([3, 1, 3], return_counts=True)
+np.vstack((np.arange(2), np.ones(2)))
+np.histogram([1, 2, 1, 3], bins=3)[0]
+np.maximum(0, np.array([-1.0, 2.0]))
+np.array([1, 2]) @ np.array([3, 4]) > 10
 """.strip().splitlines()
 RUN = """
 import json, sys

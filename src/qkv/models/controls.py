@@ -286,22 +286,29 @@ def patched(seed: int) -> dict[str, dict[str, int]]:
     return {language: answers_patched(tagger(seed), language) for language in ("english", "chinese")}
 
 
-@torch.no_grad()
-def answers_patched(tagger: Tagger, language: str) -> dict[str, int]:
-    """Return how many of 100 answers change if vectors after layer 1 come from a sentence with another adjective.
+def verbs_patched(seed: int) -> dict[str, dict[str, int]]:
+    """Return `answers_patched` for sentences that differ in their verb."""
+    return {language: answers_patched(tagger(seed), language, "verb") for language in ("english", "chinese")}
 
-    The vectors are those of the first noun, of the second noun, of both nouns, and of all other words.
+
+@torch.no_grad()
+def answers_patched(tagger: Tagger, language: str, differs: str = "adjective") -> dict[str, int]:
+    """Return how many of 100 answers change if vectors after layer 1 come from a sentence with another word.
+
+    The other word is an adjective or a verb. The vectors are those of the first noun, of the second noun, of both
+    nouns, and of all other words. With another verb, also those of both nouns and the verb.
     """
     run, counts = runner(tagger.encoder), {"first": 0, "second": 0, "both": 0, "others": 0}
+    counts |= {"both and verb": 0} if differs == "verb" else {}
     asked = [s for s in sentences("new", 1500, seed=1) if s.it and s.language == language]
-    adjectives = sorted({s.words[-1] for s in asked})
-    for s, other in pairs_in(tagger, asked[:150], adjectives)[:100]:
+    for s, other in pairs_in(tagger, asked, differs)[:100]:
         ids, other_ids = tagger.vocabulary.encode([list(s.words), other])
         own = run(ids)[1][1]  # the state after layer 1
         nouns = [i for i, name in enumerate(s.classes) if name == "noun"]
         others = [i for i in range(len(other)) if i not in nouns]
         chosen_from = [tagger.nouns.index(s.words[i]) for i in nouns]
-        for name, places in zip(counts, (nouns[:1], nouns[1:], nouns, others), strict=True):
+        groups = (nouns[:1], nouns[1:], nouns, others, [*nouns, s.classes.index("verb")])
+        for name, places in zip(counts, groups, strict=False):
             last = run(other_ids, partial(_replaced, own, places))[0]
             logits = tagger.to_nouns(last)[s.it, chosen_from]
             counts[name] += int(nouns[int(logits.argmax())] == s.noun)
@@ -313,11 +320,15 @@ def _replaced(own: Tensor, places: list[int], layer: int, state: Tensor) -> Tens
     return state.index_copy(0, torch.tensor(places), own[places]) if layer == 1 else state
 
 
-def pairs_in(tagger: Tagger, asked: list[Sentence], adjectives: list[str]) -> list[tuple[Sentence, list[str]]]:
-    """Return each sentence with its words, but an adjective with which the tagger chooses the other noun."""
-    pairs = []
-    for s in asked:
-        changed = ([*s.words[:-1], adjective] for adjective in adjectives)
+def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[Sentence, list[str]]]:
+    """Return sentences, each with its words, but an adjective or verb with which the tagger chooses the other noun."""
+
+    def place(s: Sentence) -> int:
+        return s.classes.index("verb") if differs == "verb" else len(s.words) - 1
+
+    pairs, candidates = [], sorted({s.words[place(s)] for s in asked})
+    for s in asked[:150]:
+        changed = ([*s.words[: place(s)], word, *s.words[place(s) + 1 :]] for word in candidates)
         other = next((words for words in changed if tagger.tag(words).refers_to != s.refers_to), None)
         if other is not None:
             pairs.append((s, other))
@@ -368,6 +379,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "wide_layer": wide_layer,
     "trained_without": trained_without,
     "patched": patched,
+    "verbs_patched": verbs_patched,
     "one_matrix": one_matrix,
     "unscaled": unscaled,
     "heads_off": heads_off,
