@@ -206,8 +206,8 @@ def test_a_step_of_a_slider_lays_out_the_widget_and_not_the_page(open_page: Open
             slider.evaluate(STEP)
         events = json.loads(browser.stop_tracing())["traceEvents"]
         # A layout that has begun when the recording stops has no end.
-        ends = [event["args"]["endData"] for event in events if event["name"] == "Layout" and "endData" in event["args"]]
-        roots = [end["layoutRoots"] for end in ends]
+        layouts = [event["args"] for event in events if event["name"] == "Layout"]
+        roots = [layout["endData"]["layoutRoots"] for layout in layouts if "endData" in layout]
         # The page is laid out as well where the widget has grown.
         apart = [all(root["depth"] > 1 for root in each) for each in roots]
         assert any(apart), f"{slider.evaluate('e => e.labels[0].innerText')}: the whole page is laid out every time"
