@@ -62,10 +62,7 @@ def kaiming_uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Draw uniform numbers whose variance keeps that of the activations (He et al., 2015)."""
-    gains = {"leaky_relu": math.sqrt(2.0 / (1 + a * a)), "relu": math.sqrt(2.0), "linear": 1.0, "sigmoid": 1.0}
-    if nonlinearity not in gains:
-        refuse(f"`nonlinearity={nonlinearity}` of `kaiming_uniform_`")
-    bound = gains[nonlinearity] * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
     return uniform_(t, -bound, bound, generator)
 
 

@@ -27,6 +27,13 @@ def activation_of(given: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor],
 class TransformerEncoderLayer(Module):
     """Self-attention and a feed-forward network, each with a residual connection and a normalization."""
 
+    attentions: tuple[str, ...] = ("self_attn",)
+    self_attn: MultiheadAttention
+    norm1: LayerNorm
+    norm2: LayerNorm
+    dropout1: Dropout
+    dropout2: Dropout
+
     def __init__(
         self,
         d_model: int,
@@ -43,14 +50,17 @@ class TransformerEncoderLayer(Module):
     ) -> None:
         super().__init__()
         kind: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **kind)
+        for name in self.attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **kind))
         self.linear1 = Linear(d_model, dim_feedforward, bias, **kind)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias, **kind)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **kind)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **kind)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
+        parts = range(1, len(self.attentions) + 2)
+        for i in parts:
+            setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps, bias=bias, **kind))
+        for i in parts:
+            setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = activation_of(activation)
 
     def forward(
@@ -106,31 +116,10 @@ class TransformerEncoder(Module):
 class TransformerDecoderLayer(TransformerEncoderLayer):
     """Self-attention, attention to a memory, and a feed-forward network, each with a residual and a normalization."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Tensor], Tensor] = functional.relu,
-        layer_norm_eps: float = 1e-05,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Device = None,
-        dtype: Kind | None = None,
-    ) -> None:
-        Module.__init__(self)
-        kind: dict[str, Any] = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **kind)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **kind)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **kind)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **kind)
-        self.norm_first = norm_first
-        self.norm1, self.norm2, self.norm3 = (LayerNorm(d_model, layer_norm_eps, bias=bias, **kind) for _ in range(3))
-        self.dropout1, self.dropout2, self.dropout3 = Dropout(dropout), Dropout(dropout), Dropout(dropout)
-        self.activation = activation_of(activation)
+    attentions = ("self_attn", "multihead_attn")
+    multihead_attn: MultiheadAttention
+    norm3: LayerNorm
+    dropout3: Dropout
 
     def forward(  # type: ignore[override]
         self,
