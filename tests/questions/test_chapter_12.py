@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -371,3 +375,54 @@ def test_the_capstone_writes_what_the_trained_writer_writes():
         ids = writing.write(begin, ours.state_dict(), 2, 8, caches).tolist()
         words = [ours.vocabulary.words[i] for i in [*begin[1:], *ids]]
         assert " ".join(words[: words.index("<end>")]) == ours.write("the lamb feared", temperature=0)
+
+
+# ── the notebook ──────────────────────────────────────────────────────────────────────────────────
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "exercises" / "12_capstone.ipynb"
+
+
+def printed_by_tries(folder, answers=""):
+    """Run the notebook with code that defines some answers. Return what each cell that tries an answer prints."""
+    sources = ["".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]]
+    names, printed = {"display": print}, []
+    with contextlib.chdir(folder):
+        for source in sources:
+            if source.startswith("import math") or "raise NotImplementedError\n" in f"{source}\n":
+                exec(f"{source}\n\n{answers}", names)
+            elif "with trying():" in source or ", trying():" in source:
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    exec(source, names)
+                printed.append(out.getvalue().splitlines())
+    return printed
+
+
+def test_a_try_says_what_is_not_written_yet(tmp_path):
+    tried = ["block", "writer", "writer", "write", "writer", "heads_needed", "KVCache"]
+    assert printed_by_tries(tmp_path) == [[f"Not written yet: {name}"] for name in tried]
+
+
+def test_a_try_says_which_part_of_an_answer_is_not_written_yet(tmp_path):
+    first, *_ = printed_by_tries(
+        tmp_path, "def block(x, w, n_heads, cache=None):\n    return split_heads(x, n_heads), x"
+    )
+    assert first == ["Not written yet: split_heads"]
+
+
+def test_a_try_prints_what_it_can_before_the_part_that_is_missing(tmp_path):
+    _, _, _, without, heads, _, _ = printed_by_tries(tmp_path, "from qkv.questions.shared.writing import write, writer")
+    assert without == ["Without caches: the dog chased my old saw because it was tasty", "Not written yet: KVCache"]
+    assert heads == ["whole writer: slow", "Not written yet: without_head"]
+
+
+def test_a_try_says_which_line_was_written_with_caches(tmp_path):
+    lines = printed_by_tries(tmp_path, "from qkv.questions.shared.writing import HeldCache as KVCache, write, writer")[
+        3
+    ]
+    text = "the dog chased my old saw because it was tasty"
+    assert lines == [f"Without caches: {text}", f"With caches: {text}"]
+
+
+def test_an_error_of_torch_is_not_taken_for_a_part_that_is_missing(tmp_path):
+    with pytest.raises(NotImplementedError, match="gelu"):
+        printed_by_tries(tmp_path, "def block(*given):\n    raise NotImplementedError('gelu is not implemented')")
