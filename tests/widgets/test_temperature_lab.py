@@ -181,7 +181,8 @@ def test_weights_are_compared_with_the_old_ones_only_where_they_can_differ(lab: 
 def test_no_bar_and_no_line_meets_a_weight_as_a_number(lab: Page):
     lab.get_by_role("switch").check()
     beside = lab.evaluate("""() => [...document.querySelectorAll('.qkv-weight-bar')].every((bar) => {
-      const [outer, number, row] = [bar, bar.querySelector('b'), bar.parentElement].map((e) => e.getBoundingClientRect());
+      const parts = [bar, bar.querySelector('b'), bar.parentElement];
+      const [outer, number, row] = parts.map((e) => e.getBoundingClientRect());
       return outer.right <= number.left && number.right <= row.right;
     })""")
     assert beside

@@ -254,7 +254,8 @@ def test_lines_are_as_thick_as_their_numbers_are_large_and_a_norm_makes_them_ali
     sizes = torch.tensor([[float(y) for y in re.findall(r"V([\d.]+)H", line)] for line in lines])
     above, below = sizes[:, :6], sizes[:, 6:].flip(1)
     places = load_tagger().double().tag(SENTENCES[0], norm=norm).places
-    along = ["1.state", "1.attention.normed", "1.attention.sum", "1.feed_forward.normed", "1.feed_forward.sum", "normed"]
+    in_block = ["state", "attention.normed", "attention.sum", "feed_forward.normed", "feed_forward.sum"]
+    along = [*(f"1.{place}" for place in in_block), "normed"]
     wanted = torch.stack([places[place].std(-1, correction=0) for place in along], 1)
     torch.testing.assert_close((below - above).double() / 3.2, wanted, atol=0.01, rtol=0)
     before, after = (column.max() / column.min() for column in (wanted[:, 4], wanted[:, 5]))

@@ -100,15 +100,16 @@ function rows(state, set, hasScores) {
   const dots = dotsOf(state);
   const isAsBefore = state.temperature === 1 && state.d_k === 1;
   const before = state.handles.includes("width") && !isAsBefore ? weightsBefore(state) : null;
-  return html`<div class="qkv-keys">${hasScores ? heads(axis, before !== null) : nothing}${state.tokens.map((token, i) => {
-    const score = state.scores[i];
-    const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
-    const putNearest = (/** @type {number} */ share) =>
-      put(nearestOf(values, (share * 2 * axis) / Math.sqrt(state.d_k)));
-    const putWeight = (/** @type {number} */ weight) => put(scoreFor(state, i, weight));
-    const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
-    const place = stretched[i] / axis;
-    return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
+  return html`<div class="qkv-keys">${hasScores ? heads(axis, before !== null) : nothing}${state.tokens.map(
+    (token, i) => {
+      const score = state.scores[i];
+      const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
+      const putNearest = (/** @type {number} */ share) =>
+        put(nearestOf(values, (share * 2 * axis) / Math.sqrt(state.d_k)));
+      const putWeight = (/** @type {number} */ weight) => put(scoreFor(state, i, weight));
+      const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
+      const place = stretched[i] / axis;
+      return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
       ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
       ${
@@ -121,7 +122,8 @@ function rows(state, set, hasScores) {
             })
       }
     </div>`;
-  })}</div>`;
+    },
+  )}</div>`;
 }
 
 /** Return the names of the columns, between the ends of the axis.
