@@ -1,6 +1,6 @@
 """Right programs of odd kinds: tokens meet in them outside of products and softmax, or move as whole rows.
 
-They were written before `xray` ran on any of them.
+Most were written before `xray` ran on any of them. The wrong ones at the end look like these, and are still found.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from torch import nn
 from tests.xraying.styles import MEMORY, PADDED, B, D, E, H, N, Program, W, kept
 
 ODD: list[Program] = []
-odd = partial(kept, ODD)
+ALIKE: list[Program] = []
+odd, alike = partial(kept, ODD), partial(kept, ALIKE)
 
 
 def seeded(make):
@@ -47,7 +48,7 @@ odd()(seeded(CausalConvolutions))
 @odd()
 def mean_of_neighbours(x):  # PoolFormer: a pool in place of attention
     y = F.layer_norm(x, (D,))
-    pooled = F.avg_pool1d(y.mT, 3, stride=1, padding=1, count_include_pad=False).mT
+    pooled = F.avg_pool1d(y.mT, 3, stride=1, padding=1).mT
     x = x + pooled - y
     return x + F.gelu(F.layer_norm(x, (D,)) @ W["q"]) @ W["o"]
 
@@ -128,6 +129,11 @@ def gated_recurrence_by_a_loop(x):  # a state of sums, without a product of matr
 def mean_of_all_tokens_so_far(x):
     count = torch.arange(1, x.shape[1] + 1)[:, None]
     return x + (x.cumsum(1) / count) @ W["v"]
+
+
+@odd()
+def sums_of_later_tokens(x):
+    return x * x.flip(1).cumsum(1).flip(1).sigmoid()
 
 
 class CellByCell(nn.Module):
@@ -243,3 +249,100 @@ def tokens_in_another_order_and_back(x):  # sorted by a score, attended, and put
     y = x.gather(1, index)
     y = F.scaled_dot_product_attention(y, y, y, is_causal=True)
     return torch.zeros_like(x).scatter(1, index, y)
+
+
+@odd(shape=(4, 6, D))
+def windows_folded_into_the_batch(x):  # Swin: tokens of a window attend to each other
+    b, n, d = x.shape
+    windows = x.view(b, n // 2, 2, d).reshape(b * n // 2, 2, d)
+    out = (windows @ windows.mT).softmax(-1) @ windows
+    return out.view(b, n // 2, 2, d).reshape(b, n, d)
+
+
+@odd(shape=(3, 6, D))
+def windows_shifted_by_half_and_back(x):
+    b, n, d = x.shape
+    shifted = x.roll(-1, dims=1)
+    windows = shifted.reshape(b * n // 2, 2, d)
+    out = F.scaled_dot_product_attention(windows, windows, windows)
+    return x + out.reshape(b, n, d).roll(1, dims=1)
+
+
+@odd()
+def tokens_left_out_at_random(x):  # masked autoencoder: another order for each example, of which three are kept
+    order = torch.rand(x.shape[:2]).argsort(dim=1)[:, :3]
+    kept = x.gather(1, order[..., None].expand(-1, -1, x.shape[-1]))
+    return F.scaled_dot_product_attention(kept, kept, kept)
+
+
+# ── wrong ones that look like these ───────────────────────────────────────────────────────────────
+
+
+@alike(shape=(B, 5, 16))
+def features_and_tokens_exchanged_where_their_sizes_hide_it(x):  # 16 is 1 more than a multiple of 5
+    y = x.transpose(1, 2).reshape(x.shape)  # here
+    return F.scaled_dot_product_attention(y, y, y)
+
+
+@alike(shape=(B, 3, 4))
+def features_and_tokens_exchanged_in_a_small_input(x):
+    y = x.transpose(1, 2).reshape(x.shape)  # here
+    return y + x
+
+
+@alike(shape=(B, 5, D))
+def more_heads_than_tokens_merged_wrong(x):
+    heads = x.unflatten(-1, (6, -1)).transpose(1, 2)
+    out = F.scaled_dot_product_attention(heads, heads, heads)
+    out = out.reshape(len(x), x.shape[1], 6, -1)  # here
+    return out.flatten(2) @ W["o"]
+
+
+@alike()
+def heads_put_in_the_place_of_tokens_in_two_steps(x):
+    heads = x.unflatten(-1, (H, E)).transpose(1, 2)
+    heads = heads.contiguous().view(len(x), x.shape[1], H, E)  # here
+    return heads.flatten(2)
+
+
+@alike()
+def windows_cut_from_features(x):  # the windows stand behind the features, and are read as if before them
+    padded = F.pad(x, (0, 0, 1, 1))
+    windows = torch.stack([padded[:, i : i + x.shape[1]] for i in range(3)], dim=-1)  # (b, n, d, 3)
+    windows = windows.transpose(1, 2).reshape(len(x), x.shape[1], 3, D)  # here
+    return torch.einsum("bnd,bnwd->bnw", x, windows).softmax(-1)
+
+
+@alike()
+def neighbour_added(x):
+    before = F.pad(x, (0, 0, 1, 0))[:, :-1]
+    return x + before  # here
+
+
+@alike()
+def state_carried_into_the_next_example(x):
+    state, states = torch.zeros(D), []
+    for row in x.reshape(-1, D):
+        state = 0.5 * state + row
+        states.append(state)
+    return torch.stack(states).view(x.shape)  # here
+
+
+@alike()
+def state_over_examples(x):
+    state, states = torch.zeros(x.shape[1], D), []
+    for example in x:
+        state = 0.5 * state + example
+        states.append(state)
+    return torch.stack(states)  # here
+
+
+@alike()
+def rows_of_another_example_beside_each_token(x):
+    return torch.cat([x, x.roll(1, dims=0)], dim=-1)  # here
+
+
+@alike()
+def tokens_gathered_along_examples(x):
+    order = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0]])
+    return x.gather(0, order[..., None].expand_as(x))  # here
