@@ -1,4 +1,7 @@
-"""The trained models on the page: the page's torch reads their weights, and computes with them what torch does."""
+"""The trained models on the page: the page's torch reads their weights, and computes with them what torch does.
+
+A check also runs a model with the answer, beside which the check itself has to stay quick.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from browser_python.in_node import interpreter
+from qkv.questions import find, ids
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -44,3 +50,18 @@ def on_torch() -> str:
 def test_models_compute_the_same(on_torch: str):
     assert "{6: 'cat'}" in on_torch
     assert printed("browser_python:src") == on_torch
+
+
+RUNS = """from qkv.checking.in_model import say_in_model
+from qkv.questions import find
+print(say_in_model(find("{id}"), find("{id}").reference, passed=True))"""
+
+
+def test_a_check_runs_a_model_in_a_third_of_a_second():
+    seconds = {}
+    with interpreter() as python:
+        for name in ["3.3", "7.2", *(name for name in ids() if find(name).in_model)]:
+            ran = python.ask([RUNS.format(id=name)])
+            assert ran["printed"].startswith("With your"), (name, ran)
+            seconds[name] = ran["seconds"]  # the second time for the first two, which import what all need
+    assert max(seconds.values()) < 0.35, seconds  # of processor time; other programs on this machine do not count

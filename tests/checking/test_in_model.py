@@ -10,6 +10,8 @@ import torch
 
 from qkv.checking import examine, in_model
 from qkv.checking.in_model import N_SENTENCES, say_in_model
+from qkv.models import load_writer, sentences
+from qkv.models.writer import with_ends
 from qkv.questions import find, ids
 
 IN_MODEL = [name for name in ids() if find(name).in_model]
@@ -90,8 +92,30 @@ def test_every_question_that_runs_a_model_is_tried():
 def test_the_head_that_is_needed_most_is_named_for_a_right_answer_alone():
     question = find(SAYS)
     said = say_in_model(question, question.reference, passed=True)
-    assert said.endswith("needs head 1 of layer 0 most: without it, the loss rises by 0.20 nats.")
+    assert said.endswith("needs head 1 of layer 0 most: without it, the loss of 20 new sentences rises by 0.20 nats.")
     assert say_in_model(question, question.reference, passed=False) == ""
+
+
+def test_the_head_that_few_sentences_need_most_is_the_one_that_many_need_most():
+    writer = load_writer()
+    drawn = [s for s in sentences("new", 1000, 1, "english", only_it=True) if len(s.words) == in_model.LENGTH]
+    ids = writer.vocabulary.encode(with_ends(drawn))
+    rise = find(SAYS).reference(ids, writer.state_dict(), writer.shape.n_heads)
+    assert len(ids) > 600
+    assert int(rise.argmax()) == 1
+    assert rise[0, 1] - rise.flatten()[[0, 2, 3]].max() > 0.15
+
+
+def test_texts_are_compared_up_to_their_end_with_what_the_writer_writes():
+    writer = load_writer()
+    whole = [writer.vocabulary.split(writer.write(f"the {noun}", temperature=0)) for noun in ("dog", "owl")]
+    known = writer.vocabulary.encode([[in_model.END, *words, in_model.END] for words in whole])
+    changed = known.repeat(3, 1)
+    changed[2, 4] = changed[2, 3]  # a word
+    changed[5, (known[1, 1:] == known[1, 0]).nonzero()[0, 0] + 1 :] = known[0, 2]  # it does not end
+    assert in_model.as_ours(writer, changed, 3).tolist() == [True, True, False, True, True, False]
+    after = torch.cat([known, known[:, 1:2]], dim=1)[:, : in_model.N_MAX + 1]
+    assert in_model.as_ours(writer, after, 3).all()
 
 
 # ── through `examine` ─────────────────────────────────────────────────────────────────────────────
@@ -178,6 +202,13 @@ def test_an_answer_that_changes_the_model_leaves_the_next_check_untouched():
             norm_1.weight.zero_()
         return out
 
+    def writer(ids, w, n_heads, caches=None):
+        found = find("12.2").reference(ids, w, n_heads, caches)
+        for weight in w.values():
+            weight.zero_()
+        return found
+
+    assert right_of(say_in_model(find("12.2"), writer, True)) == 0
     clean = examine("8.1", find("8.1").twin(find("8.1").misconceptions[0])).card.in_model
     examine("8.1", layer_norm)
     examine("8.2", block)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +23,11 @@ from tests.questions.test_twins import drawn_once, verdict, verdict_in
 
 def normed(y, w, name):
     return F.layer_norm(y, y.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"])
+
+
+def normed_by_var(y, w, name):
+    centred = y - y.mean(-1, keepdim=True)
+    return centred / (y.var(-1, keepdim=True) + 1e-5).sqrt() * w[f"{name}.weight"] + w[f"{name}.bias"]
 
 
 def block_in_one_piece(x, w, n_heads, cache=None):
@@ -148,7 +157,9 @@ def of_the_newest(n, n_k, cache):
     return causal_mask(n_k)[-n:]
 
 
-def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), without=()):
+def from_the_parts(
+    mask=of_the_newest, appended_first=False, without_bias=(), without=(), weight=lambda stored: stored, norm=normed
+):
     """Return a block from the parts of chapters 5, 7 and 8, of which each argument changes one line."""
 
     def written(x, w, n_heads, cache=None):
@@ -157,7 +168,7 @@ def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), wi
         def linear(name, y):
             if name in without:
                 return y
-            return F.linear(y, w[f"{name}.weight"], None if name in without_bias else w[f"{name}.bias"])
+            return F.linear(y, weight(w[f"{name}.weight"]), None if name in without_bias else w[f"{name}.bias"])
 
         def attend(y):
             q, k, v = (linear(f"attention.w_{name}", y) for name in "qkv")
@@ -172,8 +183,8 @@ def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), wi
             kept.append(weights)
             return linear("attention.w_o", (weights @ v).transpose(1, 2).flatten(-2))
 
-        x = x + attend(normed(x, w, "norm_1"))
-        hidden = F.gelu(linear("feed_forward.w_1", normed(x, w, "norm_2")))
+        x = x + attend(norm(x, w, "norm_1"))
+        hidden = F.gelu(linear("feed_forward.w_1", norm(x, w, "norm_2")))
         return x + linear("feed_forward.w_2", hidden), kept[0]
 
     return written
@@ -250,6 +261,11 @@ SAID = {
         "12.1", from_the_parts(lambda n, n_k, cache: all_seen(n, n_k) if cache is not None else causal_mask(n)),
         "failed", "no-mask-with-a-cache", ["no mask is applied"],
     ),
+    "weights transposed for F.linear": (
+        "12.1", from_the_parts(weight=lambda stored: stored.T if stored.shape[0] != stored.shape[1] else stored),
+        "error", "weight-for-linear-transposed", ["(out, in)"],
+    ),
+    "x.var() in the norm": ("12.1", from_the_parts(norm=normed_by_var), "failed", "another-layer-norm", ["8.1"]),
     "a mask of two numbers": ("12.1", from_the_parts(own_mask_of_two), "error", "mask-of-two-numbers", ["from 5.3"]),
     "a mask of two numbers with a cache": (
         "12.1", from_the_parts(own_mask_of_two_with_a_cache),
@@ -359,3 +375,54 @@ def test_the_capstone_writes_what_the_trained_writer_writes():
         ids = writing.write(begin, ours.state_dict(), 2, 8, caches).tolist()
         words = [ours.vocabulary.words[i] for i in [*begin[1:], *ids]]
         assert " ".join(words[: words.index("<end>")]) == ours.write("the lamb feared", temperature=0)
+
+
+# ── the notebook ──────────────────────────────────────────────────────────────────────────────────
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "exercises" / "12_capstone.ipynb"
+
+
+def printed_by_tries(folder, answers=""):
+    """Run the notebook with code that defines some answers. Return what each cell that tries an answer prints."""
+    sources = ["".join(cell["source"]) for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]]
+    names, printed = {"display": print}, []
+    with contextlib.chdir(folder):
+        for source in sources:
+            if source.startswith("import math") or "raise NotImplementedError\n" in f"{source}\n":
+                exec(f"{source}\n\n{answers}", names)
+            elif "with trying():" in source or ", trying():" in source:
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    exec(source, names)
+                printed.append(out.getvalue().splitlines())
+    return printed
+
+
+def test_a_try_says_what_is_not_written_yet(tmp_path):
+    tried = ["block", "writer", "writer", "write", "writer", "heads_needed", "KVCache"]
+    assert printed_by_tries(tmp_path) == [[f"Not written yet: {name}"] for name in tried]
+
+
+def test_a_try_says_which_part_of_an_answer_is_not_written_yet(tmp_path):
+    first, *_ = printed_by_tries(
+        tmp_path, "def block(x, w, n_heads, cache=None):\n    return split_heads(x, n_heads), x"
+    )
+    assert first == ["Not written yet: split_heads"]
+
+
+def test_a_try_prints_what_it_can_before_the_part_that_is_missing(tmp_path):
+    _, _, _, without, heads, _, _ = printed_by_tries(tmp_path, "from qkv.questions.shared.writing import write, writer")
+    assert without == ["Without caches: the dog chased my old saw because it was tasty", "Not written yet: KVCache"]
+    assert heads == ["whole writer: slow", "Not written yet: without_head"]
+
+
+def test_a_try_says_which_line_was_written_with_caches(tmp_path):
+    lines = printed_by_tries(tmp_path, "from qkv.questions.shared.writing import HeldCache as KVCache, write, writer")[
+        3
+    ]
+    text = "the dog chased my old saw because it was tasty"
+    assert lines == [f"Without caches: {text}", f"With caches: {text}"]
+
+
+def test_an_error_of_torch_is_not_taken_for_a_part_that_is_missing(tmp_path):
+    with pytest.raises(NotImplementedError, match="gelu"):
+        printed_by_tries(tmp_path, "def block(*given):\n    raise NotImplementedError('gelu is not implemented')")

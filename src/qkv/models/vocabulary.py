@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from functools import cache
 
 import torch
@@ -70,6 +69,8 @@ class Vocabulary:
 
     def nearest(self, word: str, n: int = 3) -> list[str]:
         """Return the n known words of the same script that are most similar to a word."""
+        from difflib import SequenceMatcher  # not at the top: it takes as long to import as the rest, and is rare
+
         same_script = [known for known in self.words[1:] if known.isascii() == word.isascii()]
 
         def likeness(known: str) -> float:

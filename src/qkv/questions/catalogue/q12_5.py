@@ -102,10 +102,11 @@ def says(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> s
     layer, head = divmod(int(rise.argmax()), n_heads)
     return t(
         "With your `{name}` in place of ours, the trained writer needs head {head} of layer {layer} most: "
-        "without it, the loss rises by {rise} nats.",
+        "without it, the loss of {n} new sentences rises by {rise} nats.",
         name=heads_needed.__name__,
         head=head,
         layer=layer,
+        n=len(ids),
         rise=f"{float(rise.max()):.2f}",
     )
 
