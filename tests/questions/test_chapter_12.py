@@ -25,6 +25,11 @@ def normed(y, w, name):
     return F.layer_norm(y, y.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"])
 
 
+def normed_by_var(y, w, name):
+    centred = y - y.mean(-1, keepdim=True)
+    return centred / (y.var(-1, keepdim=True) + 1e-5).sqrt() * w[f"{name}.weight"] + w[f"{name}.bias"]
+
+
 def block_in_one_piece(x, w, n_heads, cache=None):
     batch, n, d = x.shape
     y = normed(x, w, "norm_1")
@@ -152,7 +157,9 @@ def of_the_newest(n, n_k, cache):
     return causal_mask(n_k)[-n:]
 
 
-def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), without=()):
+def from_the_parts(
+    mask=of_the_newest, appended_first=False, without_bias=(), without=(), weight=lambda stored: stored, norm=normed
+):
     """Return a block from the parts of chapters 5, 7 and 8, of which each argument changes one line."""
 
     def written(x, w, n_heads, cache=None):
@@ -161,7 +168,7 @@ def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), wi
         def linear(name, y):
             if name in without:
                 return y
-            return F.linear(y, w[f"{name}.weight"], None if name in without_bias else w[f"{name}.bias"])
+            return F.linear(y, weight(w[f"{name}.weight"]), None if name in without_bias else w[f"{name}.bias"])
 
         def attend(y):
             q, k, v = (linear(f"attention.w_{name}", y) for name in "qkv")
@@ -176,8 +183,8 @@ def from_the_parts(mask=of_the_newest, appended_first=False, without_bias=(), wi
             kept.append(weights)
             return linear("attention.w_o", (weights @ v).transpose(1, 2).flatten(-2))
 
-        x = x + attend(normed(x, w, "norm_1"))
-        hidden = F.gelu(linear("feed_forward.w_1", normed(x, w, "norm_2")))
+        x = x + attend(norm(x, w, "norm_1"))
+        hidden = F.gelu(linear("feed_forward.w_1", norm(x, w, "norm_2")))
         return x + linear("feed_forward.w_2", hidden), kept[0]
 
     return written
@@ -254,6 +261,11 @@ SAID = {
         "12.1", from_the_parts(lambda n, n_k, cache: all_seen(n, n_k) if cache is not None else causal_mask(n)),
         "failed", "no-mask-with-a-cache", ["no mask is applied"],
     ),
+    "weights transposed for F.linear": (
+        "12.1", from_the_parts(weight=lambda stored: stored.T if stored.shape[0] != stored.shape[1] else stored),
+        "error", "weight-for-linear-transposed", ["(out, in)"],
+    ),
+    "x.var() in the norm": ("12.1", from_the_parts(norm=normed_by_var), "failed", "another-layer-norm", ["8.1"]),
     "a mask of two numbers": ("12.1", from_the_parts(own_mask_of_two), "error", "mask-of-two-numbers", ["from 5.3"]),
     "a mask of two numbers with a cache": (
         "12.1", from_the_parts(own_mask_of_two_with_a_cache),

@@ -428,6 +428,11 @@ def test_either_of_two_factors_may_lack_its_transpose(sizes):
     assert cause_of_a_product(f"mat1 and mat2 ({sizes})")[0] == "not-transposed"
 
 
+def test_a_weight_that_linear_transposes_is_not_said_to_lack_a_transpose():
+    cause = cause_of_a_product("mat1 and mat2 (10x9 and 5x9)", line="return F.linear(y, w.T)")
+    assert cause[0] == "weight-for-linear-transposed"
+
+
 @pytest.mark.parametrize("question", ["3.1", "3.3"])
 @pytest.mark.parametrize("seed", range(4))
 def test_queries_that_are_transposed_are_not_asked_to_change_places(question, seed):

@@ -272,7 +272,7 @@ def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
         else:
             assert 0.3 < dealt < 0.6
             assert middle == pytest.approx(area["y"] + share * area["height"], abs=8), "it stays at the finger"
-            expect(page.locator(VERDICT)).to_contain_text("rightly and wrongly")
+            expect(page.locator(VERDICT)).to_contain_text("The tape is 32 numbers in memory.")
     assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
 
 

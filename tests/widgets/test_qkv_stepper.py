@@ -231,11 +231,19 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     frame(page)
     assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 2, 1]
     assert weights.all_inner_texts() != ["0.00", "0.88", "0.12"]
-    page.get_by_role("slider", name="it, number 3").press("ArrowDown")
+    expect(page.locator(".qkv-lead")).to_contain_text("Number 3 is 2: ")
+    slider = page.get_by_role("slider", name="it, number 3")
+    slider.press("ArrowDown")
     frame(page)
     assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 1.75, 1]
+    for _ in range(6):
+        slider.press("ArrowDown")
+    expect(page.locator(".qkv-lead")).to_contain_text("Number 3 is 0.25: ")
+    expect(page.locator(".qkv-query-faders b").nth(2)).to_have_text(".25")
     page.get_by_role("button", name="undo edits").click()
     expect(weights.nth(1)).to_have_text("0.88")
+    expect(page.locator(".qkv-lead")).to_have_text("it asks. The key of cat fits best.")
+    expect(page.locator(".qkv-query-line b")).to_have_text(["1", "2", "3"])
 
 
 @pytest.mark.browser

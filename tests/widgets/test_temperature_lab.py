@@ -116,7 +116,7 @@ def trait(page: Page, name: str):
 @pytest.mark.browser
 def test_a_score_is_dragged_and_the_weights_beside_it_are_what_comes_out(lab: Page):
     drag(lab, lab.locator(".qkv-score").nth(1), 0.5 + 1 / 16)
-    assert trait(lab, "scores")[1] == 2.9, "a sixteenth of the axis from −8 to 8 is added to 1.9"
+    assert trait(lab, "scores")[1] == 2.4, "a sixteenth of the axis from −4 to 4 is added to 1.9"
     lab.get_by_role("button", name="reset scores").click()
     drag(lab, lab.locator(".qkv-weight-bar").nth(4), 0.8)
     assert trait(lab, "scores") == list(TemperatureLab().scores)
@@ -150,8 +150,9 @@ def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab
     assert [score.inner_text(), weight.inner_text()] == ["1.9", "0.36"]
     lab.get_by_role("switch", name="width 64, unscaled: scores × 8").check()
     assert trait(lab, "d_k") == 64
+    expect(lab.locator(".qkv-of-axis i")).to_have_text(["−16", "16"])
     assert score.inner_text() == "15.2"
-    assert knob.evaluate("e => e.offsetWidth") == pytest.approx(8 * length, rel=0.15), "the handle moves with the score"
+    assert knob.evaluate("e => e.offsetWidth") == pytest.approx(2 * length, rel=0.15), "the axis is four times as long"
     assert float(weight.inner_text()) > 0.95
     assert not meets_the_line(lab)
     expect(lab.locator(".qkv-lead")).to_have_text("cat has almost all of the weight.")
@@ -162,6 +163,29 @@ def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab
     expect(lab.locator(".qkv-lead")).to_have_text("T = 8 undoes × 8: every weight is as before.")
     lab.get_by_role("switch").uncheck()
     assert trait(lab, "d_k") == 1
+
+
+@pytest.mark.browser
+def test_weights_are_compared_with_the_old_ones_only_where_they_can_differ(lab: Page):
+    old = lab.locator(".qkv-of-before, .qkv-weight-bar s")
+    expect(old).to_have_count(0)
+    put_temperature(lab, 0.2)
+    expect(old).to_have_count(10)
+    lab.evaluate("shown[0].model.set('temperature', 1)")
+    expect(old).to_have_count(0)
+    lab.get_by_role("switch").check()
+    expect(old).to_have_count(10)
+
+
+@pytest.mark.browser
+def test_no_bar_and_no_line_meets_a_weight_as_a_number(lab: Page):
+    lab.get_by_role("switch").check()
+    beside = lab.evaluate("""() => [...document.querySelectorAll('.qkv-weight-bar')].every((bar) => {
+      const parts = [bar, bar.querySelector('b'), bar.parentElement];
+      const [outer, number, row] = parts.map((e) => e.getBoundingClientRect());
+      return outer.right <= number.left && number.right <= row.right;
+    })""")
+    assert beside
 
 
 def meets_the_line(lab: Page) -> bool:
@@ -177,7 +201,7 @@ def meets_the_line(lab: Page) -> bool:
 def test_a_score_that_is_eight_times_as_large_is_dragged_as_far_as_the_pointer(lab: Page):
     lab.get_by_role("switch").check()
     drag(lab, lab.locator(".qkv-score").nth(0), 0.75)
-    assert trait(lab, "scores")[0] == pytest.approx(-0.8 + 4 / 8, abs=0.11), "a quarter of the axis is 4: 8 × 0.5"
+    assert trait(lab, "scores")[0] == pytest.approx(-0.8 + 8 / 8, abs=0.11), "a quarter of the axis is 8: 8 × 1"
 
 
 @pytest.mark.browser

@@ -209,6 +209,7 @@ def test_a_part_that_is_off_is_a_dashed_outline_in_every_place(open_page: OpenPa
     widget.get_by_role("switch", name="feed-forward").press("Space")
     assert dashed() == ["residual", *["norm"] * 3, "feed_forward"]
     expect(widget.locator("[data-idle=true]")).to_have_count(1)
+    expect(widget.locator("[data-idle=true]")).to_be_hidden()
 
 
 @pytest.mark.browser
@@ -227,17 +228,39 @@ def test_every_box_of_a_part_is_pressed_and_chooses_no_word(open_page: OpenPage,
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [320, 390, 800])
-def test_the_boxes_are_apart_and_hold_their_names(open_page: OpenPage, width: int):
+def test_boxes_are_apart_and_so_are_their_names(open_page: OpenPage, width: int):
     widget = show(open_page(width=width))
-    found = widget.locator(".qkv-flow-part").evaluate_all("""all => all.map((each) => {
-      const [box, name] = [each, each.querySelector("span")].map((e) => e.getBoundingClientRect());
-      const isHeld = box.left <= name.left && name.right <= box.right;
-      return [box.left, box.right, isHeld && box.top <= name.top && name.bottom <= box.bottom];
-    })""")
-    assert all(holds for *_, holds in found)
-    columns = sorted((left, right) for left, right, _ in found[1:])
-    assert all(right - left >= 24 for left, right in columns)
-    assert all(right <= left for (_, right), (left, _) in pairwise(columns))
+
+    def found(parts: str) -> list[list[float]]:
+        sides: list[list[float]] = widget.locator(parts).evaluate_all(
+            "all => all.map((e) => e.getBoundingClientRect()).map(({ left, right, top }) => [left, right, top])"
+        )
+        return sorted(sides)
+
+    boxes = found(".qkv-flow-part:not([data-part=residual])")
+    assert all(right - left >= 24 for left, right, _ in boxes)
+    names = found(".qkv-flow-part:not([data-part=residual]) span")
+    high, low = ([name for name in names if (name[2] < boxes[0][2] + 20) == is_high] for is_high in (True, False))
+    assert (len(high), len(low)) == (1, 3)
+    for row in (boxes, low):
+        assert all(right <= left for (_, right, _), (left, _, _) in pairwise(row))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("norm", [True, False])
+def test_lines_are_as_thick_as_their_numbers_are_large_and_a_norm_makes_them_alike(open_page: OpenPage, norm: bool):
+    widget = show(open_page(width=390), norm=norm)
+    lines = widget.locator(".qkv-flow-line").evaluate_all("all => all.map((line) => line.getAttribute('d'))")
+    sizes = torch.tensor([[float(y) for y in re.findall(r"V([\d.]+)H", line)] for line in lines])
+    above, below = sizes[:, :6], sizes[:, 6:].flip(1)
+    places = load_tagger().double().tag(SENTENCES[0], norm=norm).places
+    in_block = ["state", "attention.normed", "attention.sum", "feed_forward.normed", "feed_forward.sum"]
+    along = [*(f"1.{place}" for place in in_block), "normed"]
+    wanted = torch.stack([places[place].std(-1, correction=0) for place in along], 1)
+    torch.testing.assert_close((below - above).double() / 3.2, wanted, atol=0.01, rtol=0)
+    before, after = (column.max() / column.min() for column in (wanted[:, 4], wanted[:, 5]))
+    assert (after < 1.1) == norm
+    assert before > 2
 
 
 @pytest.mark.browser
@@ -250,17 +273,17 @@ def test_bands_of_attention_are_as_thick_as_the_heads_mean_weights(open_page: Op
     weights = load_tagger().double().tag(SENTENCES[0]).places[f"{layer}.attention.weights"].mean(0)[4]
     drawn = torch.tensor(widths, dtype=torch.float64)
     torch.testing.assert_close(drawn / drawn.sum(), weights, atol=1e-6, rtol=0)
-    expect(widget.locator(".qkv-flow-foot")).to_have_text(f"attention in block {layer + 1} of 2")
+    expect(widget.locator(".qkv-flow-foot")).to_contain_text(f"block {layer + 1} of 2")
 
 
 @pytest.mark.browser
-def test_classes_that_a_switch_changes_are_marked_and_the_old_ones_struck(open_page: OpenPage):
-    widget = show(open_page(width=390))
+def test_classes_that_a_switch_changes_are_marked_and_the_old_ones_named(open_page: OpenPage):
+    widget = show(open_page(width=800))
     wrong = widget.locator(".qkv-flow-wrong")
     expect(wrong).to_have_count(0)
     widget.get_by_role("switch", name="feed-forward").press("Space")
     expect(wrong).to_have_text(["pronoun"] * 3)
-    expect(widget.locator("del")).to_have_text(["verb", "verb", "adjective"])
+    expect(widget.locator(".qkv-flow-wrong + small")).to_have_text(["not verb", "not verb", "not adjective"])
     assert wrong.first.evaluate("e => getComputedStyle(e, '::before').content").startswith('"✗')
 
 
@@ -302,7 +325,7 @@ def test_a_press_anywhere_in_a_word_s_row_chooses_it(open_page: OpenPage, senten
             frame(page)
             box = widget.locator(".qkv-flow-word").nth(i).bounding_box()
             assert box
-            page.mouse.click(flow["x"] + flow["width"] * 0.22, box["y"] + box["height"] / 2)
+            page.mouse.click(flow["x"] + flow["width"] * 0.37, box["y"] + box["height"] / 2)
             assert page.evaluate("it.model.get('word')") == i
 
 

@@ -475,3 +475,56 @@ def graph_loop(edges, n, self_loops=True):
     if self_loops:
         adjacency.fill_diagonal_(True)
     return adjacency
+
+
+# ── answers of fresh readers ──────────────────────────────────────────────────────────────────────
+
+
+@wrong("1.2", "a fresh reader, one-hot rows in float32", "one-hot-in-float32")
+def embed_by_float_rows(ids, table):
+    return F.one_hot(ids, len(table)).float() @ table
+
+
+def largest_weight(z, temperature):
+    return torch.softmax(z.double() / temperature, dim=-1).max()
+
+
+@wrong("4.4", "a fresh reader, a comparison turned round", "search-goes-the-wrong-way")
+def temperature_from_the_wrong_half(z, target):
+    low, high = 0.0, 1.0
+    while largest_weight(z, high) > target:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        if largest_weight(z, middle) > target:
+            high = middle
+        else:
+            low = middle
+    return (low + high) / 2
+
+
+@wrong("4.4", "a fresh reader, up to ten times the largest score", "range-from-the-scores")
+def temperature_up_to_the_scores(z, target):
+    low, high = 1e-9, 10 * float(z.max())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if largest_weight(z, middle) > target else (low, middle)
+    return (low + high) / 2
+
+
+@wrong("5.1", "a fresh reader, the input back", "indivisible-let-through")
+def split_or_input(x, n_heads):
+    return x if x.shape[-1] % n_heads else x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+@wrong("6.5", "a fresh reader, the running count as it is", "padding-below-zero")
+def positions_counted(mask):
+    return mask.cumsum(dim=-1) - 1
+
+
+@wrong("9.5", "a fresh reader, no factor at any matrix", "too-weak")
+def induction_without_a_factor(words, positions, free):
+    any_token = positions.sum(dim=0)[:, None]
+    w_q2 = torch.cat([words.T, any_token], dim=1)
+    w_k2 = torch.cat([free.T, -positions[0, :, None]], dim=1)
+    return positions[1:].T, positions[:-1].T, words.T @ free, w_q2, w_k2

@@ -46,10 +46,11 @@ PERSONAL = Personal(
     draw_numbers,
     said,
     right=bytes_read,
-    values_forgotten=lambda numbers: bytes_read(numbers) / 2,
+    half_of_the_bytes=lambda numbers: bytes_read(numbers) / 2,
     one_byte_and_no_values=lambda numbers: bytes_read(numbers) / 4,
     windows_ignored=lambda numbers: bytes_of(numbers, (numbers["full"] + numbers["windowed"]) * numbers["tokens"]),
     full_layers_forgotten=lambda numbers: bytes_of(numbers, numbers["windowed"] * numbers["window"]),
+    windowed_layers_forgotten=lambda numbers: bytes_of(numbers, numbers["full"] * numbers["tokens"]),
     layers_swapped=lambda numbers: bytes_of(
         numbers, numbers["windowed"] * numbers["tokens"] + numbers["full"] * numbers["window"]
     ),

@@ -106,6 +106,7 @@ def block_variant(
     masks: Callable[[Any], bool] = lambda cache: True,
     activation: Callable[[Tensor], Tensor] = F.gelu,
     norms: tuple[str, str] = ("norm_1", "norm_2"),
+    normalise: Callable[..., Tensor] = layer_norm,
     result: Callable[[Tensor, Tensor], Any] = lambda x, weights: (x, weights),
 ) -> Callable[..., Any]:
     """Return an answer; each argument replaces one of its steps."""
@@ -125,7 +126,7 @@ def block_variant(
         def feed_forward(y: Tensor) -> Tensor:
             return linear(activation(linear(y, w, "feed_forward.w_1")), w, "feed_forward.w_2")
 
-        norm_1, norm_2 = (partial(layer_norm, gain=w[f"{n}.weight"], bias=w[f"{n}.bias"]) for n in norms)
+        norm_1, norm_2 = (partial(normalise, gain=w[f"{n}.weight"], bias=w[f"{n}.bias"]) for n in norms)
         x = second(first(x, norm_1, attend), norm_2, feed_forward)
         return result(x, found[0])
 
@@ -236,6 +237,16 @@ def no_bias(*names: str) -> Linear:
     return layer
 
 
+def by_another_variance(y: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    """Return the norm whose variance divides by d − 1, as `x.var()` does."""
+    return (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True) + 1e-5).sqrt() * gain + bias
+
+
+def eps_beside_the_root(y: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    """Return the norm by `x.std()`, with eps added to it."""
+    return (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + 1e-5) * gain + bias
+
+
 def no_last_projection(y: Tensor, w: Weights, name: str) -> Tensor:
     return y if name == "attention.w_o" else linear(y, w, name)
 
@@ -293,6 +304,7 @@ QUESTION = Question(
         wrong_half("norm-forgotten", lambda x, norm, work: x + work(x)),
         wrong_half("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
         Misconception("one-norm-twice", knob_sets=({"norms": ("norm_1",) * 2}, {"norms": ("norm_2",) * 2})),
+        by_knob("normalise")("another-layer-norm", by_another_variance, eps_beside_the_root, alone=True),
         Misconception("norms-swapped", knobs={"norms": ("norm_2", "norm_1")}),
         projected("layer-transposed", transposed),
         projected("bias-forgotten", no_bias()),

@@ -58,6 +58,11 @@ def one_hot_of_one_sequence(ids: Tensor, table: Tensor) -> Tensor:
     return (ids[:, None] == torch.arange(len(table))).float() @ table
 
 
+def one_hot_in_float32(ids: Tensor, table: Tensor) -> Tensor:
+    """Look up by one-hot rows, which torch multiplies by a table of float32 only."""
+    return F.one_hot(ids, len(table)).float() @ table
+
+
 def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
     """Look up by one-hot rows, for one sequence only."""
     one_hot = torch.zeros(len(ids), len(table))
@@ -83,6 +88,7 @@ QUESTION = Question(
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", position_for_id),
         mistake("one-hot-of-one-sequence", one_hot_of_one_sequence, one_hot_of_one_sequence_in_a_loop),
+        Misconception("one-hot-in-float32", twin=one_hot_in_float32, in_any_words=True),
         mistake(
             "one-id-at-a-time",
             lambda ids, table: torch.stack([table[token_id.item()] for token_id in ids]),

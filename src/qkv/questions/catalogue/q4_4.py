@@ -13,7 +13,7 @@ from torch import Tensor
 from qkv.questions.engine import Case, Draw, Question, Seen, call, mistake
 from qkv.questions.engine.wording import number, two_numbers
 from qkv.softmax import find_temperature, softmax
-from qkv.words import t
+from qkv.words import sentences, t
 
 # ── the cases ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -79,13 +79,28 @@ def weight_at(case: Case, temperature: float) -> str | None:
     if temperature <= 0:
         return None
     z, target = case.script[-1].args
-    weight, wanted = two_numbers(float(softmax(z.double(), temperature).max()), target)
-    return t(
+    found = float(softmax(z.double(), temperature).max())
+    weight, wanted = two_numbers(found, target)
+    said = t(
         "At your temperature, {temperature}, the largest weight is {weight}; {wanted} was asked for, to four decimals.",
         temperature=number(temperature),
         weight=weight,
         wanted=wanted,
     )
+    return sentences(said, question_on_a_search(abs(found - target) < NEAR))
+
+
+def question_on_a_search(is_near: bool) -> str:
+    """Return what to ask of a search that ends near the right temperature, or far from it."""
+    if is_near:
+        return t("That is near. If you halve a range, how many steps does a wide one need?")
+    return t(
+        "If you halve a range: does it contain the right temperature, and which half do you keep where the largest "
+        "weight is above the target?"
+    )
+
+
+NEAR = 0.02  # a difference between largest weights
 
 
 # ── wrong ideas ───────────────────────────────────────────────────────────────────────────────────
@@ -173,6 +188,58 @@ def wrong_half_between(low: float, high: float, middle: Callable[[float, float],
     return lambda z, target: low if softmax(z, middle(low, high)).max() > target else high
 
 
+Ends = Callable[[Tensor, float], tuple[float, float]]
+
+
+def widened(start: Callable[[Tensor], float], factor: float = 2.0, low: float | None = None) -> Ends:
+    """Return a range that begins as one number, and is widened until the target lies in it; `low` may be fixed."""
+
+    def ends(z: Tensor, target: float) -> tuple[float, float]:
+        a = b = start(gaps_below(z))
+        while softmax(z.double(), a).max() < target:
+            a /= factor
+        while softmax(z.double(), b).max() > target:
+            b *= factor
+        return a if low is None else low, b
+
+    return ends
+
+
+def wrong_half_of(ends: Ends) -> Answer:
+    """Return a bisection of this range that keeps the wrong half."""
+
+    def answer(z: Tensor, target: float) -> float:
+        low, high = ends(z, target)
+        return low if (z.double() / arithmetic_mean(low, high)).softmax(-1).max() > target else high
+
+    return answer
+
+
+def few_steps_in(ends: Ends, steps: int) -> Answer:
+    """Return a bisection of this range that stops after so many steps."""
+    return lambda z, target: bisection(*ends(z, target), steps)(z, target)
+
+
+def searched(ends: Ends) -> Answer:
+    """Return a bisection of this range, whose ends may be wrong, and even below 0."""
+
+    def weigh(z: Tensor, temperature: float) -> Tensor:
+        return (z.double() / temperature).softmax(-1)
+
+    return lambda z, target: bisection(*ends(z, target), 200, weigh)(z, target)
+
+
+ENDS_AT_SCORES = [
+    lambda z, _, low=low, factor=factor: (low, factor * float(z.max()))
+    for low in (0.0, 1e-9, 1e-6)
+    for factor in (1.0, 10.0, 100.0)
+]
+WIDENED = (
+    *(widened(start, factor) for start in (lambda gaps: float(gaps[-1]), lambda gaps: 1.0) for factor in (2.0, 10.0)),
+    *(widened(lambda gaps: 1.0, 2.0, low) for low in (0.0, 1e-6)),
+)
+
+
 def expected(seen: Seen) -> str:
     """Return the right temperature for the case that a message quotes, as text."""
     return f"{find_temperature(*seen.case.script[-1].args):.4g}"
@@ -210,11 +277,13 @@ QUESTION = Question(
             *(bisection(1e-3, 1e3, steps) for steps in (10, 20)),
             *(bisection(1e-6, 1e6, steps) for steps in (20, 30)),
             bisection(0.01, 100.0, 10),
+            *(few_steps_in(ends, 10) for ends in WIDENED),
         ),
         mistake(
             "search-goes-the-wrong-way",
             *(within(end, end) for end in (*LOWEST, *HIGHEST)),
             *(wrong_half_between(*ends, middle) for ends in WIDE for middle in (arithmetic_mean, geometric_mean)),
+            *map(wrong_half_of, (*WIDENED, *ENDS_AT_SCORES)),
             *(wrong_half(10.0**n, middle) for n in range(1, 7) for middle in (arithmetic_mean, geometric_mean)),
         ),
         mistake(
@@ -222,6 +291,7 @@ QUESTION = Question(
             *(on_grid(torch.linspace(*ends, n)) for ends in GRIDS for n in (100, 1000, 10000)),
             *(on_grid(torch.logspace(-a, a, n)) for a in (2, 3, 4) for n in (100, 1000, 2000, 10000)),
         ),
+        mistake("range-from-the-scores", *map(searched, ENDS_AT_SCORES)),
         mistake(
             "overflow",
             *(bisection(1 / high, high, 100, overflowing_softmax) for high in (1e3, 1e4, 1e6, 1e9)),

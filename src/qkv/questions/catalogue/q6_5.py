@@ -73,11 +73,10 @@ QUESTION = Question(
         mistake("padding-is-one", lambda mask: (mask.cumsum(-1) - 1).masked_fill(~mask, 1)),
         mistake(
             "padding-not-reset",
-            lambda mask: mask.cumsum(-1) - 1,
             lambda mask: (mask.cumsum(-1) - 1).clamp(min=0),
-            places_from_the_first,
             lambda mask: places_from_the_first(mask).clamp(min=0),
         ),
+        mistake("padding-below-zero", lambda mask: mask.cumsum(-1) - 1, places_from_the_first),
         mistake(
             "padding-taken-for-left",
             moved_by_the_padding,

@@ -121,6 +121,7 @@ def heads_variant(
     key: Parts = notes_of,
     first_token: float = -1.0,
     sharp: float = SHARP,
+    sharp_first: float = SHARP,
 ) -> Callable[..., Matrices]:
     """Return an answer; each argument replaces one part of it."""
 
@@ -129,7 +130,7 @@ def heads_variant(
         w_q2 = torch.cat([query(words, positions, free), positions.sum(0)[:, None]], dim=1)
         w_k2 = torch.cat([key(words, positions, free), first_token * positions[0, :, None]], dim=1)
         n = len(positions)
-        return SHARP * n * w_q1, w_k1, written(words, positions, free), sharp * n * w_q2, w_k2
+        return sharp_first * n * w_q1, w_k1, written(words, positions, free), sharp * n * w_q2, w_k2
 
     return variant
 
@@ -169,6 +170,6 @@ QUESTION = Question(
             {"written": lambda words, positions, free: words.mT @ words},
             {"written": lambda words, positions, free: free.mT @ words},
         ),
-        by_knob("sharp")("too-weak", 0.3),
+        with_and_without_the_first_token("too-weak", {"sharp": 0.3}, {"sharp": 0.1, "sharp_first": 0.1}),
     ),
 )

@@ -248,11 +248,11 @@ def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
         text = t("Which arguments does `{name}` take, and which does this line pass?", name=call[1])
         return "arguments-do-not-fit", text
     causes = [
-        cause_of_a_product(seen.text, _matrix_shapes(evidence.want[j].results))
+        cause_of_a_product(seen.text, _matrix_shapes(evidence.want[j].results), seen.line)
         for j in evidence.ordinary
         if (seen := evidence.seen[j].raised)
     ]
-    return most_frequent(cause_of_a_product(raised.text, _matrix_shapes(evidence.want[i].results)), causes)
+    return most_frequent(cause_of_a_product(raised.text, _matrix_shapes(evidence.want[i].results), raised.line), causes)
 
 
 def _matrix_shapes(values: Sequence[Any]) -> list[Shape]:
@@ -261,11 +261,12 @@ def _matrix_shapes(values: Sequence[Any]) -> list[Shape]:
     return [tuple(one.shape[-2:]) for one in members if isinstance(one, Tensor)]
 
 
-def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
+def cause_of_a_product(text: str, wanted: Sequence[Shape] = (), line: str = "") -> Cause:
     """Infer why a matrix product failed: would the two factors fit in the other order, or with one transposed?
 
     The factors of q.mT @ k fit in the other order too, but k @ q.mT is the transpose of the scores that are wanted.
     So if swapping the factors gives the transpose of a `wanted` shape, the answer transposed the wrong factor.
+    `line` is the answer's own line: `F.linear` there transposes a factor that the line does not show.
     """
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
     rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
@@ -277,6 +278,9 @@ def cause_of_a_product(text: str, wanted: Sequence[Shape] = ()) -> Cause:
     if columns == rows:
         text = t("The other way round the two would fit. Which of them stands on the left?")
         return "factors-in-the-wrong-order", text
+    if columns == inner and re.search(r"\blinear\(", line):
+        text = t("`F.linear` transposes the weight itself: it wants `(out, in)`. Which shape does this line pass?")
+        return "weight-for-linear-transposed", text
     if columns == inner or others == rows:
         return "not-transposed", t("One of the two is not transposed. Over which axis should the product sum?")
     return None, ""

@@ -123,10 +123,11 @@ def _query_difference(seen: Tensor, want: Tensor, text: int, i: int) -> str:
     values = {"i": i, "target": target, "enough": ENOUGH, "largest": f"{seen[text, i, most]:.2f}"}
     others = seen[text, i].clone()
     others[target] = 0
-    if abs(others.max() - seen[text, i, target]) < TIED:  # a sharper softmax would leave them equal
+    if abs(others.max() - seen[text, i, target]) < TIED:  # a sharper softmax may leave them equal
         return t(
             "Of one text, token {i} should look at token {target}, with a weight of {enough} or more; "
-            "it gives it {given}, and as much to token {other}. Which part of the score should tell the two apart?",
+            "it gives it {given}, and as much to token {other}. Which part of the score should tell the two apart, "
+            "and is it large enough?",
             given=f"{seen[text, i, target]:.2f}",
             other=int(others.argmax()),
             **values,

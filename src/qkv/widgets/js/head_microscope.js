@@ -164,7 +164,7 @@ function missing(state) {
 /** Return what came after the symbol at its last occurrence, which is what a text that repeats goes on with.
  * @param {Seen} parts */
 function lastTimeText({ ids, at, next }) {
-  if (next[at] < 0) return t`${symbol(ids[at])} is new here: anything can follow.`;
+  if (next[at] < 0) return t`${symbol(ids[at])} is new here: a guess.`;
   return t`Last time, ${symbol(ids[next[at]])} came after ${symbol(ids[at])}.`;
 }
 

@@ -59,7 +59,7 @@ function lead(state) {
       : html`${placing(state, state.wrong, mark)} ${t`Press a word to change it.`}`;
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
-  if (state.dealt > HELD) return t`Pull the ring: the same ${tape} numbers go to the heads, rightly and wrongly.`;
+  if (state.dealt > HELD) return t`The tape is ${tape} numbers in memory. Pull the ring on: they go to the heads.`;
   return t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`;
 }
 

@@ -314,7 +314,9 @@ function ofRow(row, { tokens }) {
   if (leaked) return { sight, effect: t`Hidden words still get ${two(leaked)} in all.`, wrong: true };
   if (!sumsToOne(row)) return { sight, effect: t`No weight grows: the sum is ${two(row.total)}.`, wrong: true };
   if (seen === count) return { sight, effect: t`Hide one: the other weights grow.`, wrong: false };
-  return { sight, effect: t`Their weights grow ${factor(row.growth)} to sum to 1.`, wrong: false };
+  const grown = factor(row.growth);
+  const effect = seen === 1 ? t`Its weight grows ${grown}, to 1.` : t`Their weights grow ${grown} to sum to 1.`;
+  return { sight, effect, wrong: false };
 }
 
 const two = (/** @type {number} */ value) => (Number.isNaN(value) ? "NaN" : num(value, { places: 2 }));

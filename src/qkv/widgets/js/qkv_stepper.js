@@ -1,7 +1,7 @@
 import { live } from "lit-html/directives/live.js";
 import { button, dragged, html, num, t, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
-import { fitting, queryPicture } from "./query_picture.js";
+import { fitting, queryPicture, short as shortly } from "./query_picture.js";
 
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
@@ -12,7 +12,7 @@ const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PI
 /** @typedef {"queries" | "keys" | "values" | "scores" | "weights" | "output"} Step */
 /** @typedef {Record<GivenPart, number[][]> & { scaled: boolean }} Given */
 /** @typedef {Given & { tokens: string[], matrices: boolean, step: Step, row: number, column: number, first: Given | null,
- *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, answer: string,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, moved: number, answer: string,
  *   draft: Record<string, string> }} State */
 /** @typedef {ReturnType<typeof worked>} Worked all matrices of the example */
 /** @typedef {{ row?: number, column?: number }} Frame around a row or a column of a matrix */
@@ -60,9 +60,9 @@ const FACTORS = { queries: "w_q", keys: "w_k", values: "w_v", scores: "w_q", wei
 
 export default widget("QKVStepper", {
   // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
-  // marks the results that the last edit changed. `answer` is a message about an invalid number, `draft` the text that is
+  // marks the results that the last edit changed. `moved` is the number of the opening that was moved last. `answer` is a message about an invalid number, `draft` the text that is
   // being typed, by cell.
-  own: { first: null, grip: null, changed: {}, answer: "", draft: {} },
+  own: { first: null, grip: null, changed: {}, moved: -1, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
     (state.matrices ? "" : fits(state, worked(state))) ||
@@ -128,11 +128,18 @@ function opening(state, set, id, parts) {
     t`${who} asks. ${whom} and ${other} fit equally.`,
     t`${who} asks. ${best.length} keys fit equally.`,
   ];
-  return html`<p class="qkv-lead qkv-query-lead">${found[Math.min(best.length, found.length) - 1]}</p>
+  const number = state.moved < 0 ? "" : html`<b class="qkv-query-name">${shortly(meeting.numbers[state.moved])}</b>`;
+  const moved = [
+    t`Number ${state.moved + 1} is ${number}: ${whom} fits best.`,
+    t`Number ${state.moved + 1} is ${number}: ${whom}, ${other} tie.`,
+    t`Number ${state.moved + 1} is ${number}: ${best.length} keys tie.`,
+  ];
+  const lead = (state.moved < 0 ? found : moved)[Math.min(best.length, found.length) - 1];
+  return html`<p class="qkv-lead qkv-query-lead">${lead}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
-      put: (j, value) => set(edit(state, { x: withEntry(state.x, state.row, j, value) })),
-      ask: (row) => set({ row }),
+      put: (j, value) => set({ moved: j, ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
+      ask: (row) => set({ row, moved: -1 }),
     })}
     <div class="qkv-edited"><p class="qkv-note">${t`↕ Drag a number, or press a word.`}</p>${undo(state, set)}</div>
     ${tables(() => everything(parts, state.tokens))}`;
@@ -213,7 +220,7 @@ const undo = (state, set) =>
   button({
     label: html`<span aria-hidden="true">${t`undo`}</span><span class="qkv-unseen">${t`undo edits`}</span>`,
     disabled: !state.first || areSame(state.first, given(state)),
-    onClick: () => set({ ...state.first, changed: {}, answer: "" }),
+    onClick: () => set({ ...state.first, changed: {}, moved: -1, answer: "" }),
   });
 
 /** Return the row or the column of each matrix from which the chosen entry is computed.
@@ -407,9 +414,9 @@ function short(x) {
   const isPlain = (/** @type {number} */ count) =>
     Number(x.toFixed(count)) !== Math.round(x) && Number(x.toFixed(count)) !== 0;
   const digits = size < 0.01 ? Math.ceil(-Math.log10(size)) + 1 : 3;
-  return digits > 6
+  return digits > 8
     ? scientific(x, 1)
-    : num(x, { places: [digits, 4, 5, 6].find((count) => count >= digits && isPlain(count)) ?? 3 });
+    : num(x, { places: [digits, 4, 5, 6, 7, 8].find((count) => count >= digits && isPlain(count)) ?? 3 });
 }
 
 /** Return a number that fits into a cell: with three digits, or fewer if it is negative.

@@ -42,14 +42,16 @@ function fader(token, j, value, put) {
   const drag = dragged(({ y }) => put(j, Math.round(((1 - y) * MOST) / STEP) * STEP));
   const at = Math.min(1, Math.max(0, value / MOST));
   return html`<div class="qkv-drag" style="--qkv-at: ${at}" @pointerdown=${drag} @pointermove=${drag}>
-    <i></i><b aria-hidden="true">${short(value)}</b>
+    <i></i><b aria-hidden="true">${short(value).replace(/^0(?=\.)/, "")}</b><small aria-hidden="true">${j + 1}</small>
     <input class="qkv-over" type="range" aria-label=${t`${token}, number ${j + 1}`} aria-orientation="vertical" min="0" max=${MOST}
       step=${STEP} aria-valuetext=${short(value)} .value=${live(String(value))}
       @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(j, target.valueAsNumber)}>
   </div>`;
 }
 
-const short = (/** @type {number} */ value) => String(Number(value.toPrecision(3))).replace("-", "−");
+/** Return a number of the word that asks, as text.
+ * @param {number} value */
+export const short = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
 
 /** Return a row for each word: its key on the query, the score and the weight.
  * @param {Meeting} meeting
@@ -60,8 +62,8 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
-    <span></span>
-    <div class="qkv-query-line">${query.map((entry) => html`<b style=${wide(entry)}></b>`)}</div>
+    <b class="qkv-query-name">${t`query`}</b>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b style=${wide(entry)}>${entry ? f + 1 : ""}</b>`)}</div>
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`

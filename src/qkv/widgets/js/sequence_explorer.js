@@ -130,7 +130,7 @@ const KINDS = {
     marks: all,
     caption: (state, size) => {
       if (isCut(state)) return t`${size}, the first ${MOST_TOKENS} tokens.`;
-      return state.embedded ? t`${size}.` : t`${size}, a column for each word.`;
+      return state.embedded ? t`${size}. No other row is like it.` : t`${size}, a column for each word.`;
     },
     drawn: drawText,
     settings: (state, set) => html`<div class="qkv-own-text">

@@ -10,16 +10,16 @@ import { t } from "./words.js";
 /** Where the boxes of a part stand, as percentages across the flow: those of one block, and the last norm.
  * @type {Record<Part, { x: number, isOfNetwork?: boolean }[]>} */
 export const BOXES = {
-  residual: [{ x: 44 }],
-  norm: [{ x: 28 }, { x: 50.5, isOfNetwork: true }, { x: 71 }],
+  residual: [{ x: 44.65 }],
+  norm: [{ x: 26 }, { x: 50, isOfNetwork: true }, { x: 72 }],
   feed_forward: [{ x: 60.5 }],
 };
 
 /** Where attention begins and ends. */
-export const ATTENTION = { start: 33.5, end: 45.5 };
+export const ATTENTION = { start: 32, end: 43 };
 
 /** Where the residual leaves the words' lines and joins them again. */
-export const LEGS = [22.5, 46, 65.5];
+export const LEGS = [21.5, 45, 67.8];
 
 /** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and how far across the flow it
  * stands.
@@ -27,11 +27,11 @@ export const LEGS = [22.5, 46, 65.5];
 function block(l) {
   const n = l + 1;
   return /** @type {[string, () => string, string, number][]} */ ([
-    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", 32.5],
-    ["attention", () => t`attention, block ${n}`, "attention.weights", 39.5],
+    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", 31],
+    ["attention", () => t`attention, block ${n}`, "attention.weights", 37.5],
     ["sum 1", () => t`stream after attention, block ${n}`, "attention.sum", LEGS[1]],
-    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", 55],
-    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", 60.5],
+    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", 54.5],
+    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", 61],
     ["sum 2", () => t`stream after feed-forward, block ${n}`, "feed_forward.sum", LEGS[2]],
   ]).map(([part, title, place, x]) => ({ name: `${n} ${part}`, title, place: `${l}.${place}`, x }));
 }
@@ -42,9 +42,9 @@ export const STAGES = [
   { name: "embedding", title: () => t`embedding`, place: "0.state", x: LEGS[0] },
   ...block(0),
   ...block(1),
-  { name: "norm", title: () => t`last norm`, place: "normed", x: 75 },
-  { name: "classes", title: () => t`classes`, place: "class_logits", x: 75 },
-  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: 75 },
+  { name: "norm", title: () => t`last norm`, place: "normed", x: 77.5 },
+  { name: "classes", title: () => t`classes`, place: "class_logits", x: 77.5 },
+  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: 77.5 },
 ];
 
 /** Return the block of a stage: the last, if it is after the blocks, and the first, if it is before.

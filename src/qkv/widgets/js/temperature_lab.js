@@ -4,7 +4,6 @@ import { picked, scoreForWeight, temperedRow } from "./maths.js";
 import { logarithmic } from "./scales.js";
 
 const WIDE = 64; // d_k of the head without scaling
-const AXIS = 2; // The axis of the scores ends at this multiple of the largest: scores × 8 still move their handles.
 const LONG = 0.7; // a bar of at least this weight has room for its number
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
@@ -96,18 +95,21 @@ function leading(tokens, weights, spread, top, next) {
 function rows(state, set, hasScores) {
   const { stretched, weights } = measured(state);
   const reach = reachOf(state);
+  const axis = axisOf(state);
   const values = stepsUpTo(reach);
   const dots = dotsOf(state);
-  const before = state.handles.includes("width") ? weightsBefore(state) : null;
-  return html`<div class="qkv-keys">${hasScores ? heads(before !== null) : nothing}${state.tokens.map((token, i) => {
-    const score = state.scores[i];
-    const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
-    const putNearest = (/** @type {number} */ share) =>
-      put(nearestOf(values, (share * 2 * AXIS * reach) / Math.sqrt(state.d_k)));
-    const putWeight = (/** @type {number} */ weight) => put(scoreFor(state, i, weight));
-    const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
-    const place = stretched[i] / (AXIS * reach);
-    return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
+  const isAsBefore = state.temperature === 1 && state.d_k === 1;
+  const before = state.handles.includes("width") && !isAsBefore ? weightsBefore(state) : null;
+  return html`<div class="qkv-keys">${hasScores ? heads(axis, before !== null) : nothing}${state.tokens.map(
+    (token, i) => {
+      const score = state.scores[i];
+      const put = (/** @type {number} */ value) => set(moved(state, i, value, reach));
+      const putNearest = (/** @type {number} */ share) =>
+        put(nearestOf(values, (share * 2 * axis) / Math.sqrt(state.d_k)));
+      const putWeight = (/** @type {number} */ weight) => put(scoreFor(state, i, weight));
+      const slider = scoreSlider({ token: wordAt(state.tokens, i), score, shown: stretched[i], values, put });
+      const place = stretched[i] / axis;
+      return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
       ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
       ${
@@ -120,11 +122,15 @@ function rows(state, set, hasScores) {
             })
       }
     </div>`;
-  })}</div>`;
+    },
+  )}</div>`;
 }
 
-const heads = (/** @type {boolean} */ hasBefore) => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
-  <span class="qkv-of-scores">${t`score`}</span><span class="qkv-of-weights">${t`weight`}</span>
+/** Return the names of the columns, between the ends of the axis.
+ * @param {number} axis
+ * @param {boolean} hasBefore */
+const heads = (axis, hasBefore) => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
+  <span class="qkv-of-scores">${t`score`}</span><span class="qkv-of-axis"><i>${num(-axis)}</i><i>${num(axis)}</i></span><span class="qkv-of-weights">${t`weight`}</span>
   ${hasBefore ? html`<span class="qkv-of-before">${t`old`}</span>` : nothing}
 </div>`;
 
@@ -145,6 +151,10 @@ const pulled = (state, set, value, put) =>
 /** Return the largest absolute score that can be set.
  * @param {Pick<State, "scores" | "first">} parts */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
+
+/** Return where the axis of the scores ends. Scores × 8 have a longer one, but move their handles: the largest go beyond.
+ * @param {Pick<State, "scores" | "first" | "d_k">} state */
+const axisOf = (state) => reachOf(state) * Math.max(1, Math.sqrt(state.d_k) / 2);
 
 /** Return the change of the state when one score is changed, which also keeps the scores before the first change.
  * @param {Pick<State, "first" | "scores">} state

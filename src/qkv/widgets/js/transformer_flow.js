@@ -102,15 +102,16 @@ function answerText({ said, intact, words, n, at }, mark = (count) => count) {
     : t`${mark(lost)} of ${n} words lose their class. ${answer}`;
 }
 
-/* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. Each
- * part is a box across all lines: a press switches it off, in every place. The residual passes above them. */
+/* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
+ * is as thick as its numbers are large, so that a norm is seen to make them alike. Each part but attention is a box across
+ * all lines: a press switches it off, in every place. The residual passes above them. */
 
 const PARTS = /** @type {Part[]} */ (Object.keys(BOXES));
-const nameOfPart = (/** @type {Part} */ part) =>
-  ({ residual: t`residual`, norm: t`norm`, feed_forward: t`feed-forward` })[part];
+const nameOfPart = (/** @type {Part} */ part) => ({ residual: t`residual`, norm: t`norm`, feed_forward: t`FFN` })[part];
 
-const [TOP, ROWS, FOOT] = [50, 234, 26]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
+const [TOP, ROWS, FOOT] = [80, 216, 42]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
+const [START, END] = [20, 78]; // of the lines
 
 /** Return how far down a word's line is.
  * @param {number} i
@@ -124,10 +125,11 @@ const lineOf = (i, n) => TOP + ((i + 0.5) * ROWS) / n;
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
   const pick = dragged(({ y }) => set({ word: partAt(inRows(y), n) }));
-  return html`<div class="qkv-flow qkv-drag" @pointerdown=${pick} @pointermove=${pick}>
+  return html`<div class="qkv-flow qkv-drag" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
+    <b class="qkv-flow-attention" aria-hidden="true">${t`attn`}</b>
     <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
-      ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d="M20.5 ${lineOf(i, n)}H76" />`)}
-      ${state.residual ? svg`<path class="qkv-flow-past" d=${LEGS.map((x) => `M${x} 34V${TOP}`).join("")} />` : ""}
+      ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d=${line(seen, state, i)} />`)}
+      ${state.residual ? svg`<path class="qkv-flow-past" d=${LEGS.map((x) => `M${x} 32V${TOP}`).join("")} />` : ""}
       ${reads(seen)}
     </svg>
     <div role="radiogroup" aria-label=${t`word`}>${words.map(
@@ -137,23 +139,55 @@ function flow(state, seen, set, id) {
     )}</div>
     ${said.classes.map((kind, i) => answer(kind, intact.classes[i], lineOf(i, n)))}
     <div role="group" aria-label=${t`parts of a block`}>${PARTS.map((part) => switches(part, state, set, id))}</div>
-    <span class="qkv-flow-foot" aria-hidden="true">${t`attention in block ${blockOf(stage) + 1} of 2`}</span>
+    <span class="qkv-flow-foot" aria-hidden="true">${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</span>
     <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
   </div>`;
 }
+
+const THICKNESS = 3.2; // of a line whose numbers have a standard deviation of 1
+
+/** Return the outline of a word's line. Its thickness changes in the norms, and where the residual joins.
+ * @param {Seen} seen
+ * @param {State} state
+ * @param {number} i */
+function line({ said: { places }, n, stage }, state, i) {
+  const [before, inNetwork, after] = BOXES.norm.map(({ x }) => x);
+  const l = blockOf(stage);
+  const network = state.feed_forward ? "feed_forward.normed" : "attention.sum";
+  const steps = /** @type {[string, number][]} */ ([
+    [`${l}.state`, before],
+    [`${l}.attention.normed`, LEGS[1]],
+    [`${l}.attention.sum`, inNetwork],
+    [`${l}.${network}`, LEGS[2]],
+    [`${l}.feed_forward.sum`, after],
+    ["normed", END],
+  ]);
+  const y = lineOf(i, n);
+  const half = steps.map(([place]) => (THICKNESS / 2) * meanAndSpread(rowOf(places[place], i, n)).spread);
+  const side = (/** @type {number} */ sign) => half.map((size) => (y + sign * size).toFixed(2));
+  const above = side(-1).map((edge, s) => `V${edge}H${steps[s][1]}`);
+  const starts = [START, ...steps.map(([, x]) => x)];
+  const below = side(1).map((edge, s) => `V${edge}H${starts[s]}`);
+  return `M${START} ${y}${above.join("")}${below.reverse().join("")}z`;
+}
+
+/** @param {Table} table
+ * @param {number} i
+ * @param {number} n */
+const rowOf = (table, i, n) => table.subarray((i * table.length) / n, ((i + 1) * table.length) / n);
 
 /** Return a share of the flow's height as a share of the height of the words' rows.
  * @param {number} y */
 const inRows = (y) => Math.max(0, (y * HEIGHT - TOP) / ROWS);
 
-/** Return the class of a word. Where a part that is off has changed it, the old class is struck beside it.
+/** Return the class of a word. Where a part that is off has changed it, the old class is named beside it.
  * @param {string} kind
  * @param {string} before
  * @param {number} y */
 const answer = (kind, before, y) =>
   kind === before
     ? html`<span class="qkv-flow-answer-of" style="--y: ${y}">${className(kind)}</span>`
-    : html`<span class="qkv-flow-answer-of" style="--y: ${y}"><b class="qkv-flow-wrong">${className(kind)}</b> <del>${className(before)}</del></span>`;
+    : html`<span class="qkv-flow-answer-of" style="--y: ${y}"><b class="qkv-flow-wrong">${className(kind)}</b> <small>${t`not ${className(before)}`}</small></span>`;
 
 /** Return the boxes of a part, each a label of the one switch that is in the first.
  * @param {Part} part
@@ -163,8 +197,8 @@ const answer = (kind, before, y) =>
 const switches = (part, state, set, id) =>
   BOXES[part].map(({ x, isOfNetwork = false }, i) => {
     const isIdle = isOfNetwork && !state.feed_forward;
-    const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
-    return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="left: ${x}%"
+    const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${part === "feed_forward" ? t`FFN, feed-forward network` : nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
+    return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="--x: ${x}%"
       @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${nameOfPart(part)}</span></label>`;
   });
 
