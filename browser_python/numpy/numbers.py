@@ -4,23 +4,77 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import torch
 from torch.creation import TRUTH
 
-from .printing import SINGLE, shortest
+from .printing import SINGLE, shortest_single
 
 
 class generic:  # noqa: N801
-    """The class of NumPy's scalars that are no numbers of Python: here, only truth values."""
+    """The class of all of NumPy's scalars. Each class of them has torch's dtype, `kind`."""
+
+    kind: ClassVar[torch.dtype]
+
+    @property
+    def dtype(self) -> Any:
+        from . import dtype
+
+        return dtype(self.kind)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute that a number shares with arrays: it counts as an array without axes."""
+        from . import ndarray
+
+        if name.startswith("_") or not hasattr(ndarray, name):
+            raise AttributeError(f"'numpy.{type(self).__name__}' object has no attribute '{name}'")
+        found = getattr(ndarray(torch.tensor(self.item(), dtype=self.kind)), name)
+        return number_of_call(found) if callable(found) else found
+
+
+class number(generic):  # noqa: N801
+    """NumPy's class of all numbers."""
+
+
+class integer(number):  # noqa: N801
+    """NumPy's class of integers."""
+
+
+class signedinteger(integer):  # noqa: N801
+    """NumPy's class of integers with a sign."""
+
+
+class unsignedinteger(integer):  # noqa: N801
+    """NumPy's class of integers without a sign."""
+
+
+class inexact(number):  # noqa: N801
+    """NumPy's class of floating-point and complex numbers."""
+
+
+class floating(inexact):  # noqa: N801
+    """NumPy's class of floating-point numbers."""
+
+
+def array_of(value: Any, kind: type[generic]) -> Any:
+    """Return the array or number that a class of numbers makes of nested lists, or of an array."""
+    from . import array_or_number, as_tensor
+
+    return array_or_number(as_tensor(value, kind))
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (list, tuple, range, torch.Tensor)) or hasattr(value, "_tensor")
 
 
 class bool_(int, generic):  # noqa: N801
     """A truth value of an array."""
 
-    def __new__(cls, value: Any = False) -> Self:
-        return super().__new__(cls, bool(value))
+    kind = torch.bool
+
+    def __new__(cls, value: Any = False) -> Any:
+        return array_of(value, cls) if is_array(value) else super().__new__(cls, bool(value))
 
     def __repr__(self) -> str:
         return f"np.{bool(self)}_"
@@ -34,17 +88,6 @@ class bool_(int, generic):  # noqa: N801
     def __invert__(self) -> Any:
         return bool_(not self)
 
-    def __and__(self, other: Any) -> Any:
-        return bool_(self and other) if isinstance(other, (bool, bool_)) else NotImplemented
-
-    def __or__(self, other: Any) -> Any:
-        return bool_(self or other) if isinstance(other, (bool, bool_)) else NotImplemented
-
-    def __xor__(self, other: Any) -> Any:
-        return bool_(bool(self) != bool(other)) if isinstance(other, (bool, bool_)) else NotImplemented
-
-    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
-
     def item(self) -> bool:
         return bool(self)
 
@@ -52,13 +95,14 @@ class bool_(int, generic):  # noqa: N801
 TRUTH.add(bool_)
 
 
-class Float(float):
+class Float(float, floating):
     """A float of a dtype. A result with another one of this dtype, or with a Python number, is of this dtype, too."""
 
-    kind: ClassVar[torch.dtype] = torch.float64
+    def __new__(cls, value: Any = 0.0) -> Any:
+        return array_of(value, cls) if is_array(value) else super().__new__(cls, rounded(float(value), cls.kind))
 
     def __str__(self) -> str:
-        return shortest(self, self.kind)
+        return shortest_single(float(self), self.kind)
 
     def __repr__(self) -> str:
         return f"np.{type(self).__name__}({self!s})"
@@ -66,59 +110,71 @@ class Float(float):
     def __format__(self, spec: str) -> str:
         return format(float(self), spec)
 
-    @property
-    def dtype(self) -> Any:
-        from . import NAMED
+    def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override]
+        """Round as NumPy does: multiply, round to an integer, divide."""
+        if digits is None:
+            return round(float(self))
+        from . import round as rounded_array
 
-        return NAMED[type(self).__name__]
+        return rounded_array(self, digits)
+
+    @property
+    def real(self) -> Any:
+        return self
 
     def item(self) -> float:
         return float(self)
 
 
-class float64(Float):  # noqa: N801
-    """NumPy's float64."""
+class Integer(int, integer):
+    """An integer of a dtype."""
 
+    def __new__(cls, value: Any = 0) -> Any:
+        """Return an integer, or an array of a list.
 
-class float32(Float):  # noqa: N801
-    """NumPy's float32."""
-
-    kind = torch.float32
-
-
-class float16(Float):  # noqa: N801
-    """NumPy's float16."""
-
-    kind = torch.float16
-
-
-class int64(int):  # noqa: N801
-    """NumPy's int64."""
+        Raises:
+            OverflowError: the dtype cannot hold it.
+        """
+        if is_array(value):
+            return array_of(value, cls)
+        found = int(value)
+        if found != wrapped(found, cls.kind):
+            raise OverflowError(f"Python integer {found} out of bounds for {cls.__name__}")
+        return super().__new__(cls, found)
 
     def __repr__(self) -> str:
-        return f"np.int64({self})"
+        return f"np.{type(self).__name__}({self})"
 
     def __str__(self) -> str:
         return int.__repr__(self)
+
+    @property
+    def real(self) -> Any:
+        return self
 
     def item(self) -> int:
         return int(self)
 
 
-KINDS = {torch.float64: float64, torch.float32: float32, torch.float16: float16}
-for _kind in (*KINDS.values(), int64, bool_):
-    _kind.__module__ = "numpy"
+def scalar(name: str, base: type, kind: torch.dtype, *more: type) -> Any:
+    members = {"kind": kind, "__doc__": f"NumPy's {name}.", "__module__": "numpy"}
+    return type(name, (base, *more), members)
 
 
-def attribute_of_array(self: Any, name: str) -> Any:
-    """Return an attribute that a number shares with arrays: it counts as an array without axes."""
-    from . import ndarray
-
-    if name.startswith("_") or not hasattr(ndarray, name):
-        raise AttributeError(f"'numpy.{type(self).__name__}' object has no attribute '{name}'")
-    kind = {int64: torch.int64, bool_: torch.bool}.get(type(self)) or self.kind
-    found = getattr(ndarray(torch.tensor(self.item(), dtype=kind)), name)
-    return number_of_call(found) if callable(found) else found
+float64, float32 = scalar("float64", Float, torch.float64), scalar("float32", Float, torch.float32)
+float16 = scalar("float16", Float, torch.float16)
+int64, int32 = (
+    scalar("int64", Integer, torch.int64, signedinteger),
+    scalar("int32", Integer, torch.int32, signedinteger),
+)
+int16, int8 = scalar("int16", Integer, torch.int16, signedinteger), scalar("int8", Integer, torch.int8, signedinteger)
+uint8 = scalar("uint8", Integer, torch.uint8, unsignedinteger)
+KINDS: dict[torch.dtype, Any] = {
+    found.kind: found for found in (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+}
+for _class in (generic, number, integer, inexact, signedinteger, unsignedinteger, floating, bool_):
+    _class.__module__ = "numpy"
+bool_.__name__ = bool_.__qualname__ = "bool"
 
 
 def number_of_call(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -133,62 +189,143 @@ def number_of_call(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-for _kind in (Float, int64, bool_):
-    _kind.__getattr__ = attribute_of_array  # type: ignore[union-attr]
+def rounded(value: float, kind: torch.dtype) -> float:
+    """Return a float, rounded to a dtype."""
+    if code := SINGLE.get(kind):
+        try:
+            return float(struct.unpack(code, struct.pack(code, value))[0])
+        except OverflowError:
+            return float("inf") if value > 0 else -float("inf")
+    return value
+
+
+def wrapped(value: int, kind: torch.dtype) -> int:
+    """Return an integer as a dtype holds it, which drops the bits that are too many."""
+    size, low = 1 << 8 * kind.itemsize, torch.iinfo(kind).min
+    return (value - low) % size + low
 
 
 def number_of(value: Any, kind: torch.dtype) -> Any:
-    """Return a number as one of this dtype, rounded to it; integers of other dtypes and bools stay Python's."""
-    if kind is torch.int64:
-        return int64(value)
-    if kind is torch.bool:
-        return bool_(value)
+    """Return a number as one of this dtype, rounded to it; other dtypes than NumPy's stay Python's."""
     if kind not in KINDS:
         return value
-    if code := SINGLE.get(kind):
+    return KINDS[kind](wrapped(int(value), kind) if issubclass(KINDS[kind], Integer) else value)
+
+
+# ── arithmetic ────────────────────────────────────────────────────────────────────────────────────
+FOR_INTEGERS = {1: torch.float16, 2: torch.float32, 4: torch.float64, 8: torch.float64}  # by their size in bytes
+DIVISIONS: dict[str, Callable[..., torch.Tensor]] = {
+    "truediv": torch.div,
+    "floordiv": torch.floor_divide,
+    "mod": torch.remainder,
+    "pow": torch.pow,
+}
+
+
+def promoted(a: torch.dtype, b: torch.dtype) -> torch.dtype:
+    """Return the dtype of a result of two dtypes: of integers beside floats, a float that holds both."""
+    for one, other in ((a, b), (b, a)):
+        if one.is_floating_point and not other.is_floating_point and other is not torch.bool:
+            return torch.promote_types(one, FOR_INTEGERS[other.itemsize])
+    return torch.promote_types(a, b)
+
+
+def kind_beside(self: Any, other: Any) -> torch.dtype:
+    """Return the dtype of a result with another number. A Python number adapts to that of NumPy."""
+    if isinstance(other, generic):
+        return promoted(self.kind, other.kind)
+    if isinstance(other, float) and not self.kind.is_floating_point:
+        return torch.float64
+    return torch.int64 if self.kind is torch.bool and not isinstance(other, bool) else self.kind
+
+
+def is_plain(other: Any) -> bool:
+    return isinstance(other, (int, float))
+
+
+def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
+    """Return an operation of a number with another one, whose result is one of NumPy's numbers."""
+
+    def operate(self: Any, other: Any) -> Any:
+        if not is_plain(other):
+            return NotImplemented
+        kind = kind_beside(self, other)
+        if name == "truediv" and not kind.is_floating_point:
+            kind = torch.float64
+        if kind is torch.bool and name in ("add", "mul", "and", "or", "xor"):
+            return bool_(TRUTHS[name](bool(self), bool(other)))
+        if kind is torch.bool and name == "sub":
+            raise TypeError(
+                "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or "
+                "the logical_xor function instead."
+            )
+        plain: Any = float if kind.is_floating_point else int
+        a, b = (plain(x) for x in ((other, self) if turned else (self, other)))
+        if name == "pow" and plain is int and b < 0:
+            raise ValueError("Integers to negative integer powers are not allowed.")
+        if plain is float and not hasattr(float, f"__{name}__"):
+            return NotImplemented
         try:
-            value = struct.unpack(code, struct.pack(code, value))[0]
-        except OverflowError:
-            value = float("inf") if value > 0 else -float("inf")
-    return KINDS[kind](value)
-
-
-def rounding(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation of floats whose result has the dtype of its operands; of two dtypes, that of more digits."""
-
-    def operate(self: Float, *others: Any) -> Any:
-        result = operation(self, *others)
-        kinds = [x.kind for x in (self, *others) if isinstance(x, Float)]
-        return number_of(result, max(kinds, key=lambda kind: kind.itemsize)) if type(result) is float else result
+            found = getattr(plain, f"__{name}__")(a, b)
+        except (ZeroDivisionError, OverflowError):  # NumPy gives inf or nan, or 0 for integers
+            if plain is int:
+                return number_of(0, kind)
+            found = DIVISIONS[name](*(torch.tensor(x, dtype=torch.float64) for x in (a, b))).item()
+        return number_of(float("nan") if isinstance(found, complex) else found, kind)
 
     return operate
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Float, _method, rounding(getattr(float, _method)))
-for _method in ("__neg__", "__abs__", "__round__"):
-    setattr(Float, _method, rounding(getattr(float, _method)))
+TRUTHS: dict[str, Callable[[bool, bool], bool]] = {
+    "add": lambda a, b: a or b,
+    "or": lambda a, b: a or b,
+    "mul": lambda a, b: a and b,
+    "and": lambda a, b: a and b,
+    "xor": lambda a, b: a != b,
+}
 
 
-def as_scalar(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an operation of integers or a comparison whose result is one of NumPy's numbers."""
+def comparison(name: str) -> Callable[[Any, Any], Any]:
+    """Return a comparison with a number, whose result is one of NumPy's truth values."""
 
-    def operate(self: Any, *others: Any) -> Any:
-        result = operation(self, *others)
-        kinds: dict[type, Any] = {bool: bool_, int: int64, float: float64}
-        return kinds[type(result)](result) if type(result) in kinds else result
+    def compare(self: Any, other: Any) -> Any:
+        if isinstance(other, str) and name in ("eq", "ne"):
+            return bool_(name == "ne")
+        if not is_plain(other):
+            return NotImplemented
+        a, b = (x.item() if isinstance(x, generic) else x for x in (self, other))
+        return bool_(getattr(a, f"__{name}__")(b) if type(a) is type(b) else getattr(float(a), f"__{name}__")(float(b)))
+
+    return compare
+
+
+def of_one(name: str) -> Callable[[Any], Any]:
+    """Return an operation of a number alone, whose result has its dtype."""
+
+    def operate(self: Any) -> Any:
+        return number_of(getattr(self.item(), f"__{name}__")(), self.kind)
 
     return operate
 
 
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"):
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(int64, _method, as_scalar(getattr(int, _method)))
-for _method in ("__neg__", "__abs__", "__round__", "__invert__"):
-    setattr(int64, _method, as_scalar(getattr(int, _method)))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Float, f"__{_name}__", as_scalar(getattr(float, f"__{_name}__")))
-    setattr(int64, f"__{_name}__", as_scalar(getattr(int, f"__{_name}__")))
-for _kind, _plain in ((Float, float), (int64, int)):
-    setattr(_kind, "__hash__", _plain.__hash__)  # noqa: B010 (a class with its own `__eq__` has none)
+def both(self: Any, other: Any) -> Any:
+    return (self // other, self % other) if is_plain(other) else NotImplemented
+
+
+def both_turned(self: Any, other: Any) -> Any:
+    return (other // self, other % self) if is_plain(other) else NotImplemented
+
+
+for _class, _plain in ((Float, float), (Integer, int), (bool_, int)):
+    for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+        if hasattr(_plain, f"__{_name}__"):
+            setattr(_class, f"__{_name}__", arithmetic(_name, turned=False))
+            setattr(_class, f"__r{_name}__", arithmetic(_name, turned=True))
+    for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+        setattr(_class, f"__{_name}__", comparison(_name))
+    for _name in ("neg", "pos", "abs") if _class is not bool_ else ():
+        setattr(_class, f"__{_name}__", of_one(_name))
+    setattr(_class, "__divmod__", both)  # noqa: B010
+    setattr(_class, "__rdivmod__", both_turned)  # noqa: B010
+    setattr(_class, "__hash__", _plain.__hash__)  # noqa: B010 (a class with its own `__eq__` has none)
+setattr(Integer, "__invert__", of_one("invert"))  # noqa: B010

@@ -29,6 +29,17 @@ def shortest(value: float, kind: torch.dtype) -> str:
     )
 
 
+def shortest_single(value: float, kind: torch.dtype) -> str:
+    """Return a single number as `str` shows it: with an exponent where an array of this dtype has one."""
+    text = shortest(value, kind)
+    if kind not in SINGLE or not math.isfinite(value) or value == 0 or 1e-4 <= abs(value) < LARGE[kind]:
+        return text
+    mantissa, _, power = f"{Decimal(text):e}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}{'.' * bool(fraction)}{fraction}e{int(power):+03d}"
+
+
 def positional(text: str) -> str:
     """Return the digits of a number without an exponent, with a point."""
     if "e" not in text:
@@ -149,7 +160,8 @@ def array_str(t: torch.Tensor) -> str:
 def array_repr(t: torch.Tensor) -> str:
     """Return an array as `repr` shows it: with commas, and with its dtype unless that is the usual one."""
     if not t.ndim:
-        return f"array({formatter_of([t.item()], t.dtype)(t.item()).strip()})"
+        kind = "" if t.dtype in PLAIN else f", dtype={str(t.dtype).removeprefix('torch.')}"
+        return f"array({formatter_of([t.item()], t.dtype)(t.item()).strip()}{kind})"
     text = "array(" + (text_of(t, ", ", "array(", ")") if t.numel() else "[]")
     more = []
     if t.numel() > THRESHOLD or (not t.numel() and t.ndim != 1):

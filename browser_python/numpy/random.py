@@ -64,7 +64,9 @@ def chosen(
         places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
     if isinstance(a, (list, tuple)) and any(isinstance(x, str) for x in a):
         raise NotImplementedError(missing_message("an array of `str`"))
-    return places if isinstance(a, int) else array_or_number(as_tensor(a)[as_tensor(places)])
+    if isinstance(a, int):
+        return places if isinstance(places, ndarray) else int(places)
+    return array_or_number(as_tensor(a)[as_tensor(places)])
 
 
 def shuffled(x: Any, below: Callable[[int], int]) -> ndarray:
@@ -244,6 +246,12 @@ class Generator:
     def shuffle(self, x: Any) -> None:
         shuffle_in_place(x, self._place)
 
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
+
+    def __str__(self) -> str:
+        return "Generator(PCG64)"
+
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(missing_message(f"`numpy.random.Generator.{name}`"))
 
@@ -256,6 +264,19 @@ def default_rng(seed: int | Generator | None = None) -> Generator:
 
 
 # ── the older functions ───────────────────────────────────────────────────────────────────────────
+class State:
+    """What `get_state` returns, for `set_state`. NumPy's is a tuple, whose items the page does not have."""
+
+    def __init__(self, state: torch.Tensor) -> None:
+        self._bytes = state
+
+    def _refuse(self, *args: Any) -> NoReturn:
+        raise NotImplementedError(missing_message("the content of `numpy.random.get_state()`"))
+
+    __getitem__ = __iter__ = __len__ = __repr__ = __eq__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+
 class RandomState:
     """A generator of random numbers as before `default_rng`, from the Mersenne Twister."""
 
@@ -266,11 +287,20 @@ class RandomState:
     def seed(self, seed: int | None = None) -> None:
         self._twister.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
 
-    def get_state(self) -> torch.Tensor:
-        return self._twister.get_state()
+    def get_state(self) -> State:
+        return State(self._twister.get_state())
 
-    def set_state(self, state: torch.Tensor) -> None:
-        self._twister.set_state(state)
+    def set_state(self, state: State) -> None:
+        """Continue from a state that `get_state` returned."""
+        if not isinstance(state, State):
+            raise NotImplementedError(missing_message("a random state of another form than `get_state` returns"))
+        self._twister.set_state(state._bytes)
+
+    def __repr__(self) -> str:
+        return f"{self} at 0x{id(self):X}"
+
+    def __str__(self) -> str:
+        return "RandomState(MT19937)"
 
     def _double(self) -> float:
         high, low = self._twister.word() >> 5, self._twister.word() >> 6
@@ -322,7 +352,8 @@ class RandomState:
         low, high = (0, low) if high is None else (low, high)
         if low >= high:
             raise ValueError("low >= high")
-        return drawn(lambda: low + self._below(high - low), size, torch.int64)
+        found = drawn(lambda: low + self._below(high - low), size, torch.int64)
+        return int(found) if size is None else found
 
     def choice(self, a: Any, size: Size = None, replace: bool = True, p: Any = None) -> Any:
         """Choose from an array, or from 0, …, a − 1: see `chosen`."""

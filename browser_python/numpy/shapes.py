@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from . import array, array_or_number, as_tensor, concatenate, missing_message, ndarray, stack
+from . import array, array_or_number, as_tensor, concatenate, int64, missing_message, ndarray, stack
 
 __all__ = [
     *("append", "apply_along_axis", "argwhere", "array_split", "broadcast_to", "column_stack", "diag", "diagonal"),
@@ -197,7 +197,7 @@ def unravel_index(index: int, shape: Sequence[int]) -> tuple[Any, ...]:
     """Return the index along each axis of a place in the flat array."""
     found: list[Any] = []
     for n in reversed(shape):
-        found.insert(0, index % n)
+        found.insert(0, int64(index % n))
         index = index // n
     return tuple(found)
 

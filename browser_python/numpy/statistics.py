@@ -75,7 +75,7 @@ def ptp(x: Any, axis: int | None = None) -> Any:
 
 
 def cov(x: Any) -> Any:
-    return array_or_number(as_floating(as_tensor(x)).cov())
+    return ndarray(as_floating(as_tensor(x)).cov())
 
 
 def corrcoef(x: Any, y: Any = None) -> Any:
@@ -93,7 +93,7 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> ndarray:
 
 
 def count_nonzero(x: Any, axis: int | None = None) -> Any:
-    return array_or_number((as_tensor(x) != 0).sum(axis)) if axis is not None else int((as_tensor(x) != 0).sum())
+    return array_or_number((as_tensor(x) != 0).sum(axis))
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:

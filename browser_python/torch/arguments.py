@@ -63,4 +63,5 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
                 raise TypeError(f"{name}(): argument '{argument}' (position {place + 1}) must be Tensor, not {given}")
         return function(*args, **kwargs)
 
+    checked.__name__ = checked.__qualname__ = name  # `multiply` is also a name of `mul`
     return checked

@@ -690,6 +690,7 @@ def add_function(name: str, f: Number, rule: Rule, keeps_dtype: bool) -> Callabl
             return x.clone()
         return unary_op(name, x, f, rule, x.dtype if keeps_dtype else floating_dtype(x))
 
+    apply.__name__ = apply.__qualname__ = name
     setattr(Tensor, name, apply)
     setattr(Tensor, f"{name}_", in_place(apply))
     return apply

@@ -97,7 +97,12 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
     kinds = set(map(type, numbers))
     if any(issubclass(kind, Tensor) for kind in kinds):
         return reduce(promoted_dtype, [v.dtype if isinstance(v, Tensor) else inferred_dtype([v]) for v in numbers])
-    if not kinds or any(issubclass(kind, float) for kind in kinds):  # also a number of the page's numpy
+    if of_numpy := [kind for kind in kinds if hasattr(kind, "kind")]:  # numbers of the page's numpy have their dtypes
+        others = [v for v in numbers if not hasattr(v, "kind")]
+        return reduce(
+            promoted_dtype, [*(kind.kind for kind in of_numpy), *([inferred_dtype(others)] if others else [])]
+        )
+    if not kinds or any(issubclass(kind, float) for kind in kinds):
         return State.default_dtype
     return bool_ if kinds <= TRUTH else int64
 
@@ -198,6 +203,7 @@ def full(
     if isinstance(fill_value, Tensor) and fill_value.requires_grad:
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = float(value) if isinstance(value, float) else value  # of the page's numpy, only a number
     dtype = dtype or inferred_dtype([value])
     check_fits(value, dtype)
     shape = sizes_of([size])

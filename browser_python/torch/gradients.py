@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .dtypes import State
 from .graph_names import name_of_operation
+from .missing import refuse
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -55,6 +56,42 @@ def writes_to(value: object) -> int:
     return value._writes[0] if hasattr(value, "_writes") else 0
 
 
+# functions of one step, in torch and here; operations of two inputs, of which one may be a number
+ONE_STEP = {
+    *(
+        "T",
+        "apply",
+        "bmm",
+        "cat",
+        "chunk",
+        "clamp",
+        "clone",
+        "cumsum",
+        "diagonal",
+        "embedding",
+        "expand",
+        "flip",
+        "gather",
+    ),
+    *(
+        "left",
+        "log_softmax",
+        "masked_fill",
+        "minimum",
+        "mm",
+        "neg",
+        "permute",
+        "pow",
+        "prod",
+        "reshape",
+        "roll",
+        "softmax",
+    ),
+    *("split", "square", "squeeze", "sum", "t", "to", "transpose", "tril", "unbind", "unsqueeze", "view", "where"),
+}
+OF_TWO = {"AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0"}
+
+
 class Node:
     """One operation of the graph: the nodes of its inputs, and the function `back` from its gradient to theirs.
 
@@ -69,7 +106,7 @@ class Node:
         self, parents: Sequence[Node | None], back: Back | None, leaf: Tensor | None = None, saved: Iterable[Any] = ()
     ) -> None:
         self.parents, self.back, self.leaf, self.saved = parents, back, leaf, [Saved(value) for value in saved]
-        self._name = name_of_operation() if leaf is None else "AccumulateGrad"
+        self._name, self._function = name_of_operation() if leaf is None else ("AccumulateGrad", "")
         self.__class__ = kind_of_node(self._name)
 
     def __del__(self) -> None:
@@ -90,11 +127,19 @@ class Node:
         return HookOfTensor(self.hooks, hook)
 
     def name(self) -> str:
-        return self._name
+        return self._name if self.leaf is None else f"torch::autograd::{self._name}"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple((parent, 0) for parent in self.parents)
+        """The nodes of the inputs, as torch lists them. The number beside a tensor has None.
+
+        Raises:
+            NotImplementedError: the operation is one step in torch and several here, or the other way round.
+        """
+        if self.leaf is None and self._function not in ONE_STEP:
+            refuse(f"`next_functions` of `{self._name}`")
+        more = [None] * (self._name in OF_TWO and len(self.parents) == 1)
+        return tuple((parent, 0) for parent in [*self.parents, *more])
 
     @property
     def variable(self) -> Any:

@@ -260,8 +260,8 @@ def is_here(file: str) -> bool:
     return file.startswith(HERE)
 
 
-def name_of_operation() -> str:
-    """Return the name of the operation that is being recorded."""
+def name_of_operation() -> tuple[str, str]:
+    """Return the name of the operation that is being recorded, and that of the function that records it."""
     frame: FrameType | None = sys._getframe(2)
     outer: FrameType | None = None
     while frame is not None and is_here(frame.f_code.co_filename) and frame.f_code.co_name not in MODULES:
@@ -269,6 +269,6 @@ def name_of_operation() -> str:
             outer = frame
         frame = frame.f_back
     if outer is None:
-        return "Backward0"
+        return "Backward0", ""
     name = outer.f_code.co_name
-    return RULES[name](outer.f_locals) if name in RULES else OTHERS.get(name) or camel_case(name)
+    return RULES[name](outer.f_locals) if name in RULES else OTHERS.get(name) or camel_case(name), name

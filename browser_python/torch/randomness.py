@@ -43,9 +43,9 @@ from .tensors import Tensor, laid_out, method, tensor_of
 
 WORDS = 624  # in the state of the Mersenne Twister
 CHUNK = 1 << 18  # numbers drawn by one call of the kernel
-STATE_LAYOUT = struct.Struct(
-    "<Q625I?d"
-)  # the seed, the Mersenne Twister's words and index, whether there is a spare normal number, and this number
+# torch's layout: the seed, how many words are left until new ones are made, whether it is seeded, the index, the words,
+# the spare normal number between two numbers that torch no longer uses, whether there is one, and the same of float32
+STATE_LAYOUT = struct.Struct(f"<QiiQ{WORDS}Q3di4xf?3x")
 
 
 @lru_cache(maxsize=100)
@@ -149,15 +149,34 @@ class Generator:
     def get_state(self) -> Tensor:
         """Return the generator's state, as bytes."""
         if self._state is None:
-            words, spare = self._twister.getstate()[1], self._spare_normal
-            self._state = STATE_LAYOUT.pack(self._seed, *words, spare is not None, spare or 0.0)
+            (*words, at), spare = self._twister.getstate()[1], self._spare_normal
+            left = WORDS + 1 - at
+            if (*words, at) == first_words(self._seed & 0xFFFFFFFF):
+                at = 0  # torch's index before the first word is drawn
+            normal = (0.0, spare or 0.0, 0.0, spare is not None)
+            self._state = STATE_LAYOUT.pack(self._seed, left, 1, at, *words, *normal, 0.0, False)
         return tensor_of(array("B", self._state), (len(self._state),), uint8)
 
     def set_state(self, state: Tensor) -> Generator:
-        """Continue from a state that `get_state` returned."""
-        seed, *words, has_ahead, ahead = STATE_LAYOUT.unpack(bytes(state._numbers()))
-        self._seed, self._spare_normal = seed, ahead if has_ahead else None
-        self._twister.setstate((3, tuple(words), None))
+        """Continue from a state that `get_state` returned.
+
+        Raises:
+            TypeError: it is no tensor of bytes.
+            RuntimeError: it has another size than a state.
+        """
+        if not isinstance(state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+        if state.dtype is not uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if state.numel() != STATE_LAYOUT.size:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {STATE_LAYOUT.size} but found the input RNG state size to be "
+                f"{state.numel()}"
+            )
+        self._seed, left, _, _, *words = STATE_LAYOUT.unpack(bytes(state._numbers()))
+        spare, has_spare = words[WORDS + 1], words[WORDS + 3]
+        self._spare_normal = spare if has_spare else None
+        self._twister.setstate((3, (*words[:WORDS], WORDS + 1 - left), None))
         self._state = None
         return self
 

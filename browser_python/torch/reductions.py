@@ -304,9 +304,15 @@ class NamedResults(tuple[Tensor, ...]):
 
 
 def named_results(kind: str, *values: Tensor, names: tuple[str, ...] = NamedResults.names) -> NamedResults:
-    got = NamedResults(values)
-    got.kind, got.names = kind, names
+    got = class_of_results(kind)(values)
+    got.names = names
     return got
+
+
+@lru_cache(maxsize=100)
+def class_of_results(kind: str) -> type[NamedResults]:
+    """Return the class of the results of a function, such as `torch.return_types.max`."""
+    return type(kind, (NamedResults,), {"__module__": "torch.return_types", "kind": kind})
 
 
 def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Tensor:

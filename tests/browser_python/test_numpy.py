@@ -85,7 +85,7 @@ def given(path: str) -> list[object]:
 
 
 def test_each_line_gives_the_same():
-    page, other = given("page:src"), given("src")
+    page, other = given("browser_python:src"), given("src")
     assert {line: (a, b) for line, a, b in zip(LINES, page, other, strict=True) if a != b} == {}
 
 
@@ -117,3 +117,27 @@ def test_arrays_and_numbers_are_shown_the_same():
         return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
 
     assert shown("browser_python:src") == shown("src")
+
+
+EACH = """
+import json, sys, warnings
+import numpy as np, torch
+warnings.simplefilter("ignore")
+for line in json.loads(sys.argv[1]):
+    try:
+        print(repr([eval(line)]).encode())
+    except Exception as error:
+        print(type(error).__name__, "" if isinstance(error, TypeError) else error)
+"""
+
+
+def test_numbers_and_small_arrays_are_shown_the_same_in_a_list():
+    lines = Path(__file__).with_name("numpy_lines.txt").read_text(encoding="utf-8").splitlines()
+
+    def shown(path: str) -> list[str]:
+        command = [sys.executable, "-c", EACH, json.dumps(lines)]
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd=ROOT).stdout.splitlines()
+
+    page, other = shown("browser_python:src"), shown("src")
+    assert {line: (a, b) for line, a, b in zip(lines, page, other, strict=True) if a != b} == {}

@@ -1211,7 +1211,7 @@ UNUSED = {
     *("mark_non_differentiable.tensors", "set_materialize_grads.value"),
     *("cuda.device", "manual_seed.seed", "manual_seed_all.seed"),
     *("stacked_result.gates", "transposed_result.gates"),  # the names of steps in the graph depend on them
-    *("forward.a", "forward.k", "forward.args", "draw_with_replacement.kind"),
+    *("forward.a", "forward.k", "forward.args", "draw_with_replacement.kind", "schedule.args", "schedule.kwargs"),
     *("update.p", "update.g", "update.group", "update.state"),
 }
 
@@ -1256,6 +1256,101 @@ FILLED = (
 @pytest.mark.parametrize("program", FILLED)
 def test_a_number_that_does_not_fit_a_dtype_raises_as_in_torch(program: str):
     assert not differences([program.format(v=v, t=f"torch.{t}") for v in NUMBERS for t in DTYPES])
+
+
+MODULES = """
+nn.Linear(2, 3, bias=False)
+nn.LayerNorm(3, bias=False)
+nn.LayerNorm(3, elementwise_affine=False)
+nn.RMSNorm(3, elementwise_affine=False)
+nn.GroupNorm(2, 4, affine=False)
+nn.BatchNorm1d(3, affine=False, track_running_stats=False)
+nn.Conv1d(2, 3, 1, bias=False)
+nn.Bilinear(2, 3, 4, bias=False)
+nn.MultiheadAttention(4, 2, bias=False)
+nn.GRU(2, 3, bias=False)
+nn.RNNCell(2, 3, bias=False)
+nn.CrossEntropyLoss()
+nn.CrossEntropyLoss(weight=torch.ones(3))
+nn.BCEWithLogitsLoss(pos_weight=torch.ones(2))
+nn.TransformerEncoderLayer(4, 2)
+"""
+
+
+@pytest.mark.parametrize("module", MODULES.strip().splitlines())
+def test_a_module_has_the_same_members_also_those_that_are_none(module: str):
+    kinds = ("_parameters", "_buffers", "_modules")
+    shown = ", ".join(f"[(n, v is None) for n, v in m.{kind}.items()]" for kind in kinds)
+    assert not differences([f"m = {module}\n{shown}, list(m.state_dict())"])
+
+
+ENDS = """
+str(m), list(m._parameters), list(m._modules), list(m.children()), list(m.state_dict())
+setattr(m, "w", 3)
+setattr(m, "l", 3)
+[delattr(m, name) for name in "wt"], list(m._parameters), list(m.state_dict())
+m.w = nn.Parameter(torch.ones(1)); list(m.state_dict())
+m._get_name(), vars(m)["training"]
+"""
+
+
+def test_members_become_none_and_parameters_again():
+    start = "m = nn.Module(); m.b = None; m.w = nn.Parameter(torch.ones(1)); m.b = nn.Parameter(torch.ones(1))\n"
+    start += "m.add_module('a', None); m.l = nn.Linear(1, 1); m.register_buffer('t', torch.ones(1)); m.l = m.w = None\n"
+    assert not differences([start + end.replace("; ", "\n") for end in ENDS.strip().splitlines()])
+
+
+DRAWS = (
+    "",
+    "torch.rand(3)",
+    "torch.randn(1)",
+    "torch.rand(624)",
+    "torch.rand(625)",
+    "torch.randn(20)",
+    "torch.randperm(9)",
+)
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_a_random_state_has_the_same_bytes(draw: str):
+    states = []
+    for library in (torch, page_torch):
+        library.manual_seed(77)
+        eval(draw or "0", {"torch": library})
+        states.append(library.get_rng_state())
+    assert states[0].tolist() == states[1].tolist()
+    numbers = page_torch.randn(3).tolist()
+    page_torch.set_rng_state(states[1])
+    assert page_torch.randn(3).tolist() == numbers
+
+
+REFUSED_STATES = "torch.set_rng_state(torch.zeros(3, dtype=torch.uint8))\ntorch.set_rng_state([1])"
+NAMES = """
+[f.__name__ for f in (torch.exp, torch.relu, torch.multiply, torch.floor, torch.square, torch.max)]
+type(torch.ones(2).max(0)).__name__, type(torch.ones(2).max(0)).__module__
+nn.utils.clip_grad_value_(nn.Linear(1, 1).parameters(), 1.0)
+nn.utils.clip_grad_norm_(nn.Linear(1, 1).parameters(), 1.0)
+str(nn.ParameterDict({"w": nn.Parameter(torch.ones(1))})), str(nn.ParameterList([nn.Parameter(torch.ones(2, 3))]))
+"""
+
+
+def test_names_and_errors_are_those_of_torch():
+    assert not differences(NAMES.strip().splitlines() + REFUSED_STATES.splitlines())
+
+
+STEPS = "a + b|a - 1|a * 3|a * b|a / 2|a ** 2|a.exp()|a.sum()|a.softmax(-1)|a.mm(b)|a.t()|a.view(-1)|torch.cat([a, b])"
+
+
+@pytest.mark.parametrize("step", STEPS.split("|"))
+def test_the_graph_names_the_same_next_functions(step: str):
+    leaves = "a, b = (torch.ones(2, 2, requires_grad=True) for _ in range(2))\n"
+    assert not differences([f"{leaves}[(f.name() if f else None, i) for f, i in ({step}).grad_fn.next_functions]"])
+
+
+def test_next_functions_of_several_steps_are_refused():
+    x = page_torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="next_functions"):
+        print(x.mean().grad_fn.next_functions)
 
 
 PRINTED = """

@@ -169,10 +169,10 @@ class ModuleDict(Module):
         return dict(self._own(self._kind)).items()
 
 
-def lines_of(parameters: Iterable[tuple[str, Parameter]]) -> str:
-    """Return the names of parameters with their dtypes and sizes, one line each."""
+def lines_of(parameters: Iterable[tuple[str, Parameter, Any]]) -> str:
+    """Return the names of parameters with their kinds and sizes, one line each."""
     return "\n".join(
-        f"  ({n}): Parameter containing: [{p.dtype} of size {'x'.join(map(str, p.shape))}]" for n, p in parameters
+        f"  ({n}): Parameter containing: [{kind} of size {'x'.join(map(str, p.shape))}]" for n, p, kind in parameters
     )
 
 
@@ -185,7 +185,7 @@ class ParameterDict(ModuleDict):
         setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))
 
     def extra_repr(self) -> str:
-        return lines_of(self._own(Parameter))
+        return lines_of((n, p, p.type()) for n, p in self._own(Parameter))
 
 
 class ParameterList(ModuleList):
@@ -201,7 +201,7 @@ class ParameterList(ModuleList):
         return []
 
     def extra_repr(self) -> str:
-        return lines_of(self._own(Parameter))
+        return lines_of((n, p, p.dtype) for n, p in self._own(Parameter))
 
     def add_module(self, name: str, module: Any) -> None:
         setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))

@@ -10,6 +10,8 @@ from . import functional
 from .module import Module
 from .windows import each
 
+BUFFERS = ("weight", "pos_weight")  # settings that are part of the state
+
 
 class Function(Module):
     """A function as a layer. The settings are the arguments after those that `forward` gets, and their values."""
@@ -26,7 +28,10 @@ class Function(Module):
         for name, value in {**self._settings, **given}.items():
             if value is ...:
                 raise TypeError(f"{type(self).__name__}.__init__() missing 1 required positional argument: '{name}'")
-            setattr(self, name, value)
+            if name in BUFFERS:
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
 
     def forward(self, *args: Tensor) -> Tensor:
         return getattr(functional, self._function)(*args, **{name: getattr(self, name) for name in self._settings})

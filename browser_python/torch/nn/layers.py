@@ -28,7 +28,7 @@ class Linear(Module):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty(out_features, in_features, dtype=dtype, device=device))
-        self.bias = Parameter(empty(out_features, dtype=dtype)) if bias else None
+        self.register_parameter("bias", Parameter(empty(out_features, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -55,6 +55,11 @@ class LazyLinear(Linear):
         self.weight, self.bias = Unmade(), (Unmade() if bias else None)  # type: ignore[assignment]
         self.made_as: dict[str, Any] = {"device": device, "dtype": dtype}
 
+    def _own(self, kind: type[Any]) -> list[tuple[str, Any]]:
+        if kind is Parameter:
+            self.weight.shape  # noqa: B018 (a weight that is not made yet raises an error)
+        return super()._own(kind)
+
     def reset_parameters(self) -> None:
         """Draw the weight and the bias anew, if they are there."""
         if not isinstance(self.weight, Unmade):
@@ -71,6 +76,9 @@ class LazyLinear(Linear):
 
 class Unmade:
     """A parameter of a lazy layer, before its size is known."""
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
 
     def __getattr__(self, name: str) -> Any:
         refuse("a parameter of a lazy layer before its first input")
@@ -177,8 +185,12 @@ class LayerNorm(Module):
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self.weight = Parameter(ones(self.normalized_shape, **kind)) if elementwise_affine else None
-        self.bias = Parameter(zeros(self.normalized_shape, **kind)) if elementwise_affine and bias else None
+        self.register_parameter(
+            "weight", Parameter(ones(self.normalized_shape, **kind)) if elementwise_affine else None
+        )
+        self.register_parameter(
+            "bias", Parameter(zeros(self.normalized_shape, **kind)) if elementwise_affine and bias else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -202,7 +214,9 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self.weight = Parameter(ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+        self.register_parameter(
+            "weight", Parameter(ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.rms_norm(x, self.normalized_shape, self.weight, self.eps)
@@ -230,8 +244,8 @@ class GroupNorm(Module):
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self.weight = Parameter(ones(num_channels, **kind)) if affine else None
-        self.bias = Parameter(zeros(num_channels, **kind)) if affine and bias else None
+        self.register_parameter("weight", Parameter(ones(num_channels, **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(num_channels, **kind)) if affine and bias else None)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
@@ -264,8 +278,8 @@ class BatchNorm1d(Module):
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.track_running_stats = track_running_stats
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self.weight = Parameter(ones(num_features, **kind)) if affine else None
-        self.bias = Parameter(zeros(num_features, **kind)) if affine and bias else None
+        self.register_parameter("weight", Parameter(ones(num_features, **kind)) if affine else None)
+        self.register_parameter("bias", Parameter(zeros(num_features, **kind)) if affine and bias else None)
         self.register_buffer("running_mean", zeros(num_features, **kind) if track_running_stats else None)
         self.register_buffer("running_var", ones(num_features, **kind) if track_running_stats else None)
         self.register_buffer("num_batches_tracked", zeros((), dtype=int64) if track_running_stats else None)
@@ -343,7 +357,7 @@ class Convolution(Module):
         self.padding_mode = padding_mode
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = Parameter(empty(out_channels, in_channels // groups, *self.kernel_size, **kind))
-        self.bias = Parameter(empty(out_channels, **kind)) if bias else None
+        self.register_parameter("bias", Parameter(empty(out_channels, **kind)) if bias else None)
         bound = 1 / math.sqrt(self.weight[0].numel())
         with no_grad():
             self.weight.uniform_(-bound, bound)
@@ -388,7 +402,7 @@ class Bilinear(Module):
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = Parameter(empty(out_features, in1_features, in2_features, **kind))
-        self.bias = Parameter(empty(out_features, **kind)) if bias else None
+        self.register_parameter("bias", Parameter(empty(out_features, **kind)) if bias else None)
         bound = 1 / math.sqrt(in1_features)
         with no_grad():
             self.weight.uniform_(-bound, bound)
@@ -439,7 +453,9 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))
-        self.in_proj_bias = Parameter(zeros(3 * embed_dim, **kind)) if bias else None
+        for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):  # only for keys or values of other widths
+            self.register_parameter(name, None)
+        self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim, **kind)) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **kind)
         init.xavier_uniform_(self.in_proj_weight)
         if self.out_proj.bias is not None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, NoReturn, Self, TypeVar
 
 from ..creation import zeros_like
 from ..dtypes import FLOATING, Device, bfloat16, float16, float32, float64
 from ..dtypes import dtype as Kind
-from ..missing import refuse_set
+from ..missing import no_attribute, note_missing, refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
 from ..views import target_dtype
@@ -29,12 +29,25 @@ class Hook:
         self.place.pop(self, None)
 
 
+# what the modules of torch have, and those of the page do not
+ABSENT = {
+    *("_apply", "_backward_hooks", "_backward_pre_hooks", "_call_impl", "_forward_hooks", "_forward_pre_hooks"),
+    *("_load_from_state_dict", "_load_state_dict_post_hooks", "_load_state_dict_pre_hooks", "_named_members"),
+    *("_non_persistent_buffers_set", "_register_load_state_dict_pre_hook", "_register_state_dict_hook"),
+    *("_save_to_state_dict", "_state_dict_hooks", "_state_dict_pre_hooks", "_version", "compile", "get_extra_state"),
+    *("register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"),
+    *("register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook"),
+    *("register_state_dict_pre_hook", "set_extra_state", "set_submodule", "share_memory", "to_empty"),
+}
+
+
 class Module:
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`."""
 
     training = True
     _bufs: dict[str, Any]
     _not_saved: set[str]  # names of the buffers that the state does not include
+    _emptied: dict[str, Any]  # names of parameters and modules whose value is None, and which of the two they are
     _before: dict[Hook, Any]
     _after: dict[Hook, Any]
 
@@ -47,7 +60,9 @@ class Module:
             )
             raise TypeError(f"{type(self).__name__}.__init__() {given}")
         object.__setattr__(self, "_ready", True)
+        object.__setattr__(self, "training", True)
         object.__setattr__(self, "_not_saved", set())
+        object.__setattr__(self, "_emptied", {})
         object.__setattr__(self, "_bufs", {})
         object.__setattr__(self, "_before", {})
         object.__setattr__(self, "_after", {})
@@ -63,18 +78,25 @@ class Module:
             raise AttributeError(
                 f"cannot assign {'parameters' if isinstance(value, Parameter) else 'module'} before Module.__init__() call"
             )
-        old = self.__dict__.get(name)
-        if isinstance(old, Parameter) and value is not None and not isinstance(value, Parameter):
+        old, emptied = self.__dict__.get(name), self.__dict__.get("_emptied", {})
+        was = next((kind for kind in (Parameter, Module) if isinstance(old, kind)), emptied.get(name))
+        if was is Parameter and value is not None and not isinstance(value, Parameter):
             raise TypeError(
                 f"cannot assign '{'torch.FloatTensor' if isinstance(value, Tensor) else type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected)"
             )
-        if isinstance(old, Module) and value is not None and not isinstance(value, Module):
+        if was is Module and value is not None and not isinstance(value, Module):
             raise TypeError(
                 f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
             )
         if isinstance(value, Tensor) and "_is_buffer" in value.__dict__:
             self.register_buffer(name, value, value.persistent)
+        if was is None and isinstance(value, (Parameter, Module)):
+            self.__dict__.pop(name, None)  # it comes after the parameters and modules so far
+        elif was is not None and value is None:
+            emptied[name] = was
         object.__setattr__(self, name, value)
+        if value is not None:
+            emptied.pop(name, None)
         if "_bufs" in self.__dict__ and name in self._bufs:
             self._bufs[name] = value
 
@@ -117,12 +139,18 @@ class Module:
         object.__setattr__(self, name, tensor)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or a name for one that is None."""
         check_member(self, name, param, Parameter)
         setattr(self, name, param)
+        if param is None:
+            self._emptied[name] = Parameter
 
     def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module, or a name for one that is None."""
         check_member(self, name, module, Module)
         setattr(self, name, module)
+        if module is None:
+            self._emptied[name] = Module
 
     register_module = add_module
 
@@ -163,13 +191,27 @@ class Module:
             raise AttributeError(f"`{name}` is not a buffer")
         return found._bufs[name]
 
-    @property
-    def _parameters(self) -> dict[str, Parameter]:
-        return dict(self._own(Parameter))
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that a module lacks, here or also in torch."""
+        if name in ABSENT:
+            note_missing(f"`Module.{name}`")
+            raise AttributeError(no_attribute(type(self).__name__, name))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+    def __delattr__(self, name: str) -> None:
+        """Remove an attribute, also from what is saved with the state."""
+        object.__delattr__(self, name)
+        self._emptied.pop(name, None)
+        self._bufs.pop(name, None)
+        self._not_saved.discard(name)
 
     @property
-    def _modules(self) -> dict[str, Module]:
-        return dict(self._own(Module))
+    def _parameters(self) -> dict[str, Parameter | None]:
+        return self._own_or_none(Parameter)
+
+    @property
+    def _modules(self) -> dict[str, Module | None]:
+        return self._own_or_none(Module)
 
     @property
     def _buffers(self) -> dict[str, Any]:
@@ -177,6 +219,10 @@ class Module:
 
     def _own(self, kind: type[Member]) -> list[tuple[str, Member]]:
         return [(n, v) for n, v in self.__dict__.items() if isinstance(v, kind)]
+
+    def _own_or_none(self, kind: type[Member]) -> dict[str, Member | None]:
+        own = dict(self._own(kind))
+        return {n: own.get(n) for n in self.__dict__ if n in own or self._emptied.get(n) is kind}
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the name and the module of each direct submodule, each module once."""
@@ -339,16 +385,22 @@ class Module:
 
     def _described(self) -> list[tuple[str, str]]:
         """Return the names and texts of the submodules."""
-        return [(n, repr(m)) for n, m in self._own(Module)]
+        return [(n, repr(m)) for n, m in self._modules.items()]
+
+    def _get_name(self) -> str:
+        return type(self).__name__
 
     def __repr__(self) -> str:
         """Return the name of the class, with one line for each submodule, indented."""
         lines = [f"({n}): " + text.replace("\n", "\n  ") for n, text in self._described()]
         extra = self.extra_repr()
         if not lines and "\n" not in extra:
-            return f"{type(self).__name__}({extra})"
+            return f"{self._get_name()}({extra})"
         lines = [*(extra.split("\n") if extra else ()), *lines]
-        return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+setattr(Module, "type", lambda self, dst_type: self.to(dst_type))  # noqa: B010 (in the class, it would hide `type`)
 
 
 def check_member(module: Module, name: str, value: object, kind: type) -> None:

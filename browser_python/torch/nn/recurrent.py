@@ -52,8 +52,11 @@ class Recurrent(Module):
         size = self.gates * self.hidden_size
         self.register_parameter(f"weight_ih{end}", Parameter(empty(size, n_in, **kind)))
         self.register_parameter(f"weight_hh{end}", Parameter(empty(size, self.hidden_size, **kind)))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(f"{name}{end}", Parameter(empty(size, **kind)) if bias else None)
+        for name in (f"bias_ih{end}", f"bias_hh{end}"):
+            if bias or isinstance(self, Cell):
+                self.register_parameter(name, Parameter(empty(size, **kind)) if bias else None)
+            else:
+                setattr(self, name, None)  # a layer without biases has no such parameters in torch
 
     def reset_parameters(self) -> None:
         """Draw all weights anew: uniform between ±1 / √hidden_size."""

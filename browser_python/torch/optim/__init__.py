@@ -238,9 +238,17 @@ class AdamW(Adam):
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,
-        **more: Any,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **more)
+        more: dict[str, Any] = {"foreach": foreach, "differentiable": differentiable, "fused": fused}
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, capturable=capturable, **more
+        )
 
 
 class RMSprop(Optimizer):

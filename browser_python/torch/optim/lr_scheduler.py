@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 from warnings import warn
 
 from ..missing import missing_getattr, refuse
@@ -238,4 +238,17 @@ class SequentialLR(LRScheduler):
         self._last_lr = schedule.get_last_lr()
 
 
+def absent(name: str) -> Callable[..., NoReturn]:
+    """Return what stands for a schedule that the page does not have, so that `import *` gives it a name."""
+
+    def schedule(*args: Any, **kwargs: Any) -> NoReturn:
+        refuse(f"`{name}`")
+
+    return schedule
+
+
+for _name in ("ChainedScheduler", "ConstantLR", "CosineAnnealingWarmRestarts", "CyclicLR", "MultiplicativeLR"):
+    globals()[_name] = absent(_name)
+for _name in ("OneCycleLR", "PolynomialLR", "ReduceLROnPlateau"):
+    globals()[_name] = absent(_name)
 __getattr__ = missing_getattr("torch.optim.lr_scheduler")

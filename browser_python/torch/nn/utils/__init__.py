@@ -61,9 +61,19 @@ def get_total_norm(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp each number of the gradients to [−clip_value, clip_value]."""
+    """Clamp each number of the gradients to [−clip_value, clip_value].
+
+    Raises:
+        RuntimeError: no parameter has a gradient.
+    """
+    gradients = gradients_of(parameters)
+    if not gradients:
+        raise RuntimeError(
+            "Expected !nested_tensorlist[0].empty() to be true, but got false.  (Could this error message be improved?  "
+            "If so, please report an enhancement request to PyTorch.)"
+        )
     with no_grad():
-        for g in gradients_of(parameters):
+        for g in gradients:
             g.clamp_(-float(clip_value), float(clip_value))
 
 

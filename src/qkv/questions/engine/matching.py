@@ -140,8 +140,11 @@ class Matching:
         for i in self.quickest_first:
             other = self.twin_observation(twin, ideas, i)
             if not self.is_same(i, other):
-                is_right = agree(self.question, self.cases[i], self.want[i], other)
-                if self.seen[i].raised is None or not shown or is_right:
+                if (
+                    self.seen[i].raised is None
+                    or not shown
+                    or agree(self.question, self.cases[i], self.want[i], other)  # the twin is right here
+                ):
                     return None
                 closeness = Closeness.ONLY_THE_ANSWER_RAISES
             elif self.distinguishes(i, other):
