@@ -2,6 +2,7 @@
 
 import base64
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -166,6 +167,12 @@ def test_the_row_that_was_painted_is_told_of(open_page: Callable[..., Page]):
     page.locator('[data-cell="14"]').click()  # 老鼠, and its first key
     frame(page)
     assert summary(page) == "“mouse” sees 6 of 7 words. Their weights grow ×1.18 to sum to 1."
+    for cell in range(16, 21):
+        page.locator(f'[data-cell="{cell}"]').click()
+    frame(page)
+    assert re.fullmatch(r"“mouse” sees 1 of 7 words\. Its weight grows ×[\d.]+, to 1\.", summary(page))
+    for cell in range(16, 21):
+        page.locator(f'[data-cell="{cell}"]').click()
     page.get_by_role("radio", name="score 0", exact=True).check()
     frame(page)
     assert summary(page) == "“mouse” sees 6 of 7 words. Hidden words still get 0.06 in all."

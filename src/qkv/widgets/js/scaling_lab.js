@@ -232,7 +232,7 @@ function weightsPanel(state) {
       x: 1,
       y: 12,
       anchor: "start",
-      content: t`one query: largest weight ${svg`<tspan class="qkv-top">${num(largest, { places: 2 })}</tspan>`}`,
+      content: t`the weights of one query`,
     }),
     words({ x: 0, y: 100, lines: 0.95, anchor: "start", content: t`lowest score` }),
     words({ x: 100, y: 100, lines: 0.95, anchor: "end", content: t`the highest` }),

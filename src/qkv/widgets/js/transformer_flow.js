@@ -109,7 +109,7 @@ function answerText({ said, intact, words, n, at }, mark = (count) => count) {
 const PARTS = /** @type {Part[]} */ (Object.keys(BOXES));
 const nameOfPart = (/** @type {Part} */ part) => ({ residual: t`residual`, norm: t`norm`, feed_forward: t`FFN` })[part];
 
-const [TOP, ROWS, FOOT] = [80, 216, 36]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
+const [TOP, ROWS, FOOT] = [80, 216, 42]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
 const [START, END] = [20, 78]; // of the lines
 
