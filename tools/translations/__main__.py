@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tools.course import ROOT
@@ -23,6 +24,7 @@ from tools.translations.weaving import CATALOGUES, UNFINISHED, catalogue, name_o
 WRITTEN, DERIVED = "zh_TW", "zh_CN"  # people translate into the first; the second is made from it
 
 
+@cache
 def texts() -> dict[str, list[Unit]]:
     """Return all texts by the names of their catalogues: those of pages, of rooms of messages, and of the site."""
     return {name_of(path): sources.units(path) for path in translated()} | messages.rooms() | scripts.catalogues()

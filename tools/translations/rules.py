@@ -27,6 +27,7 @@ LATIN = re.compile(r"[A-Za-z]{2,}(?:[ '’-][A-Za-z]+)*")
 NAME = re.compile(
     r"\b\w+(?:[._]\w+)+\b|(?<![A-Za-z.])\.\w+\b|\b\w+\[[^\]]*\]"
 )  # of Python: d_model, F.pad, .mT, mask[i]
+MARKDOWN = MarkdownIt()
 HAN = r"\u4e00-\u9fff"
 
 
@@ -78,7 +79,7 @@ def emphasis(text: str, said: str) -> Iterator[str]:
 
 def stars_left(text: str) -> bool:
     """Return whether Markdown leaves a star in a text, because it does not see an emphasis there."""
-    return "*" in TAG.sub("", MarkdownIt().render(without(text, MATHS, CODE, PLACEHOLDER)))
+    return "*" in text and "*" in TAG.sub("", MARKDOWN.render(without(text, MATHS, CODE, PLACEHOLDER)))
 
 
 def english(text: str, said: str) -> Iterator[str]:
