@@ -146,4 +146,4 @@ def logspace(start: float, stop: float, num: int = 50, base: float = 10.0) -> nd
     return ndarray(torch.logspace(start, stop, num, base, dtype=torch.float64))
 
 
-ndarray.cumprod = cumprod  # type: ignore[attr-defined]
+ndarray.cumprod, ndarray.searchsorted = cumprod, searchsorted  # type: ignore[attr-defined]

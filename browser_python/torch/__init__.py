@@ -208,6 +208,7 @@ from .joining import (
 from .joining import cat as concat
 from .joining import cat as concatenate
 from .linalg import det
+from .linalg import inv as inverse
 from .linalg import pinv as pinverse
 from .missing import missing_getattr as _missing_getattr
 from .modes import (
@@ -323,6 +324,7 @@ newaxis = None
 globals().update(FUNCTIONS)
 globals().update(_TYPES)
 ger = outer
+Tensor.inverse = inverse  # type: ignore[attr-defined]
 Tensor.__module__ = "torch"
 Generator.__module__ = "torch._C"  # as PyTorch names it
 

@@ -308,10 +308,27 @@ def arange(
     return placed(tensor_of(numbers, (n,), dtype), device, requires_grad)
 
 
-def points(start: float, end: float, steps: int) -> list[float]:
-    step = (end - start) / (steps - 1) if steps > 1 else 0
-    half = steps / 2  # torch computes each half from its own end, which rounds differently
-    return [start + i * step if i < half else end - (steps - 1 - i) * step for i in range(steps)]
+def fused(a: float, b: float, c: float) -> float:
+    """Return a · b + c, rounded once, as processors compute it."""
+    if not (math.isfinite(b) and math.isfinite(c)):
+        return a * b + c
+    if hasattr(math, "fma"):
+        return math.fma(a, b, c)
+    from fractions import Fraction  # before Python 3.13, so not on the page
+
+    return float(Fraction(a) * Fraction(b) + Fraction(c))
+
+
+def points(start: float, end: float, steps: int, kind: Kind | None = None) -> list[float]:
+    """Return numbers at equal distances. With float32, the ends and the step are rounded first, as torch does."""
+    if kind is float32:
+        start, end = to_array([start, end], kind)
+        [gap] = to_array([end - start], kind)
+        [step] = to_array([gap / (steps - 1) if steps > 1 else 0.0], kind)
+    else:
+        step = (end - start) / (steps - 1) if steps > 1 else 0
+    half = steps // 2 if steps > 1 else 1  # torch computes each half from its own end, which rounds differently
+    return [fused(i, step, start) if i < half else fused(i + 1 - steps, step, end) for i in range(steps)]
 
 
 def linspace(
@@ -328,8 +345,9 @@ def linspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    numbers = points(start, end, steps)
-    return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
+    kind = dtype or State.default_dtype
+    numbers = points(start, end, steps, kind)
+    return placed(tensor_of(numbers, (steps,), kind), device, requires_grad)
 
 
 def logspace(

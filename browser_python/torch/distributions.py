@@ -23,7 +23,7 @@ class Categorical:
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._parameter = "probs" if logits is None else "logits"
+        self._parameter, self._used = ("probs" if logits is None else "logits"), set[str]()
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
         given: Any = probs if logits is None else logits
@@ -31,15 +31,25 @@ class Categorical:
             raise ValueError(f"`{self._parameter}` parameter must be at least one-dimensional.")
         self.batch_shape = given.shape[:-1]
         if logits is None:
-            self.probs = given / given.sum(-1, keepdim=True)
+            self._probs = given / given.sum(-1, keepdim=True)
             tiny = finfo(given.dtype).eps
-            self.logits = self.probs.clamp(tiny, 1 - tiny).log()
+            self._logits = self._probs.clamp(tiny, 1 - tiny).log()
         else:
-            self.logits = given - logsumexp(given, -1, keepdim=True)
-            self.probs = softmax(self.logits, -1)
+            self._logits = given - logsumexp(given, -1, keepdim=True)
+            self._probs = softmax(self._logits, -1)
         self._validates = validate_args is not False
         if self._validates:
             self._check_parameter(getattr(self, self._parameter).detach())
+
+    @property
+    def probs(self) -> Tensor:
+        self._used.add("probs")
+        return self._probs
+
+    @property
+    def logits(self) -> Tensor:
+        self._used.add("logits")
+        return self._logits
 
     def _check_parameter(self, given: Any) -> None:
         """Raise a ValueError unless the probabilities are positive and sum to 1, or the logits are numbers."""
@@ -85,7 +95,10 @@ class Categorical:
         return -(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def __repr__(self) -> str:
-        return f"Categorical({self._parameter}: {getattr(self, self._parameter).shape})"
+        """Return the text with the parameters that are there: torch computes the other one only when it is used."""
+        there = [name for name in ("probs", "logits") if name in (self._parameter, *self._used)]
+        shown = {name: getattr(self, f"_{name}").shape for name in there}
+        return f"Categorical({', '.join(f'{n}: {s}' for n, s in shown.items())})"
 
 
 __getattr__ = missing_getattr("torch.distributions")

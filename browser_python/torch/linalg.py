@@ -196,6 +196,9 @@ class _LinAlgError(RuntimeError):
     """The error for a matrix to which a factorization does not apply."""
 
 
+LinAlgError = _LinAlgError
+
+
 class Factors(NamedResults):
     """The result of a factorization, of which the page has only some parts: the signs of the others are arbitrary."""
 

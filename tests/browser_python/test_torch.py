@@ -1324,8 +1324,24 @@ def test_a_random_state_has_the_same_bytes(draw: str):
     assert page_torch.randn(3).tolist() == numbers
 
 
+JOINED = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
+
+
+@pytest.mark.parametrize("shape", ["6, 1", "2, 3"])
+def test_tensors_of_two_dtypes_are_joined(shape: str):
+    """Narrow columns are joined in another way than wide ones."""
+    made = [f"torch.arange(6).reshape({shape}).to(torch.{{}})".format(kind) for kind in JOINED]
+    pairs = [f"torch.{f}([{a}, {b}], 1)" for f in ("cat", "stack") for a in made for b in made if f == "cat" or a == b]
+    assert not differences(pairs)
+
+
 REFUSED_STATES = "torch.set_rng_state(torch.zeros(3, dtype=torch.uint8))\ntorch.set_rng_state([1])"
 NAMES = """
+torch.linspace(0, 1, 4).tolist(), torch.linspace(-0.3, 2.7, 8).tolist()
+torch.linspace(1, 2, 7, dtype=torch.float64).tolist()
+torch.tensor([[2.0, 1.0], [1.0, 3.0]]).inverse(), torch.inverse(torch.eye(2))
+str(torch.distributions.Categorical(torch.ones(4)))
+d = torch.distributions.Categorical(torch.ones(4)); d.entropy(); str(d)
 [f.__name__ for f in (torch.exp, torch.relu, torch.multiply, torch.floor, torch.square, torch.max)]
 type(torch.ones(2).max(0)).__name__, type(torch.ones(2).max(0)).__module__
 nn.utils.clip_grad_value_(nn.Linear(1, 1).parameters(), 1.0)
@@ -1335,7 +1351,9 @@ str(nn.ParameterDict({"w": nn.Parameter(torch.ones(1))})), str(nn.ParameterList(
 
 
 def test_names_and_errors_are_those_of_torch():
-    assert not differences(NAMES.strip().splitlines() + REFUSED_STATES.splitlines())
+    assert not differences(
+        [line.replace("; ", "\n") for line in NAMES.strip().splitlines()] + REFUSED_STATES.splitlines()
+    )
 
 
 STEPS = "a + b|a - 1|a * 3|a * b|a / 2|a ** 2|a.exp()|a.sum()|a.softmax(-1)|a.mm(b)|a.t()|a.view(-1)|torch.cat([a, b])"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import torch
 
 from qkv import xray
+from tests.xraying.odd import ALIKE, ODD
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, N
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +25,10 @@ def sources_found() -> list[str | None]:
     for fn, more in [*MISTAKES, *RIGHT]:
         torch.manual_seed(0)
         found.append(xray(fn, x, *((x, x) if more == "twice" else more)).source)
+    for program in [*ODD, *ALIKE]:
+        if program.name != "fourier_in_place_of_attention":  # the page's torch has no Fourier transform
+            x = torch.linspace(-2, 2, math.prod(program.shape)).view(program.shape) ** 2
+            found.append(xray(program.fn, x, *program.more, tokens=program.tokens).source)
     return found
 
 

@@ -108,14 +108,14 @@ def test_the_head_that_few_sentences_need_most_is_the_one_that_many_need_most():
 
 def test_texts_are_compared_up_to_their_end_with_what_the_writer_writes():
     writer = load_writer()
-    whole = [writer.vocabulary.split(writer.write(f"the {noun}", temperature=0)) for noun in ("dog", "owl")]
-    known = writer.vocabulary.encode([[in_model.END, *words, in_model.END] for words in whole])
+    texts = [writer.vocabulary.split(writer.write(start, temperature=0)) for start in ("they used", "the dog")]
+    known = writer.vocabulary.encode([[in_model.END, *words, in_model.END] for words in texts])
+    assert known[0, -1] == 0, "the first text is shorter: padding stands behind its end"
     changed = known.repeat(3, 1)
-    changed[2, 4] = changed[2, 3]  # a word
-    changed[5, (known[1, 1:] == known[1, 0]).nonzero()[0, 0] + 1 :] = known[0, 2]  # it does not end
-    assert in_model.as_ours(writer, changed, 3).tolist() == [True, True, False, True, True, False]
-    after = torch.cat([known, known[:, 1:2]], dim=1)[:, : in_model.N_MAX + 1]
-    assert in_model.as_ours(writer, after, 3).all()
+    changed[2, len(texts[0]) + 2] = known[0, 1]  # behind the end
+    changed[3, 4] = known[1, 3]  # a word
+    changed[4, len(texts[0]) + 1] = known[0, 1]  # it does not end
+    assert in_model.as_ours(writer, changed, 3).tolist() == [True, True, True, False, False, True]
 
 
 # ── through `examine` ─────────────────────────────────────────────────────────────────────────────
@@ -202,18 +202,23 @@ def test_an_answer_that_changes_the_model_leaves_the_next_check_untouched():
             norm_1.weight.zero_()
         return out
 
-    def writer(ids, w, n_heads, caches=None):
-        found = find("12.2").reference(ids, w, n_heads, caches)
-        for weight in w.values():
-            weight.zero_()
-        return found
-
-    assert right_of(say_in_model(find("12.2"), writer, True)) == 0
     clean = examine("8.1", find("8.1").twin(find("8.1").misconceptions[0])).card.in_model
     examine("8.1", layer_norm)
     examine("8.2", block)
     assert examine("8.1", find("8.1").twin(find("8.1").misconceptions[0])).card.in_model == clean
     assert say_in_model(find("8.2"), find("8.2").reference, True).endswith("100 of 100 new sentences.")
+
+
+def test_an_answer_that_changes_the_weights_is_compared_with_the_trained_writer():
+    own = {}
+
+    def writer(ids, w, n_heads, caches=None):
+        own.update(own or {name: weight.clone() for name, weight in w.items()})
+        for weight in w.values():
+            weight.zero_()
+        return find("12.2").reference(ids, own, n_heads, caches)
+
+    assert right_of(say_in_model(find("12.2"), writer, True)) == 20
 
 
 def test_grading_does_not_run_a_model():

@@ -213,7 +213,6 @@ def channels_and_frequencies_before_time(x, fixed=False):
 
 
 HEADS = "heads are not followed: their number stands in the program, and no input grows with it"
-WINDOWS = "windows that overlap, or heads that are shifted, hold numbers of several tokens in one slot on purpose"
 POOLED = torch.linspace(-1, 1, B * D).view(B, D) ** 3
 POSITIONS = torch.linspace(-1, 1, N * D).view(N, D) ** 3
 OTHER = torch.linspace(-1, 1, B * 4 * D).view(B, 4, D) ** 3
@@ -224,11 +223,7 @@ MORE_THREADS = [
     Thread(f"{GITHUB}ajhalthor/Transformer-Neural-Network/pull/4", values_of_another_text_merged, more=(OTHER,)),
     Thread(f"{GITHUB}meta-pytorch/opacus/pull/825", folded_heads_put_back_as_tokens),
     Thread(f"{GITHUB}fla-org/flash-linear-attention/pull/594", keys_summed_over_heads, limit=HEADS),
-    Thread(
-        f"{GITHUB}apple/ml-capsules-inverted-attention-routing/pull/1",
-        windows_stacked_behind_the_features,
-        limit=WINDOWS,
-    ),
+    Thread(f"{GITHUB}apple/ml-capsules-inverted-attention-routing/pull/1", windows_stacked_behind_the_features),
     Thread(f"{GITHUB}lablup/mlxcel/issues/1600", windows_put_back_with_the_same_index, (B, 6, D)),
     Thread(f"{GITHUB}PetrochukM/PyTorch-NLP/issues/2", softmax_over_the_folded_batch, more=(OTHER,)),
     Thread(f"{GITHUB}verl-project/verl/issues/6475", tokens_shifted_across_examples),
@@ -340,12 +335,7 @@ MORE_RIGHT = [
     Thread(f"{GITHUB}reczoo/FuxiCTR/issues/130", masks_repeated_for_each_head, more=(PADDED,)),
     Thread(f"{GITHUB}kimiyoung/transformer-xl/issues/138", relative_positions_shifted_by_view, more=(POSITIONS,)),
     Thread(f"{GITHUB}huggingface/transformers/issues/37574", last_tokens_kept_in_a_rolling_cache),
-    Thread(
-        f"{GITHUB}JIA-Lab-research/LongLoRA/issues/182",
-        half_of_the_heads_shifted_by_half_a_group,
-        (B, 6, D),
-        limit=WINDOWS,
-    ),
+    Thread(f"{GITHUB}JIA-Lab-research/LongLoRA/issues/182", half_of_the_heads_shifted_by_half_a_group, (B, 6, D)),
     Thread(f"{GITHUB}OpenGVLab/InternVL/issues/962", four_pixels_merged_into_a_token, (B, 16, D)),
     Thread(f"{GITHUB}leaderj1001/Stand-Alone-Self-Attention/issues/11", keys_of_windows),
     Thread(f"{GITHUB}ultralytics/yolov5/issues/5318", image_made_into_tokens, (B, D, 2, 5), tokens=3),

@@ -14,7 +14,8 @@ from qkv import xray
 from qkv.questions import find
 from qkv.sandboxed.running import prepared
 from tests.xraying import styles
-from tests.xraying.more_threads import MORE_RIGHT, MORE_THREADS, WINDOWS
+from tests.xraying.more_threads import MORE_RIGHT, MORE_THREADS
+from tests.xraying.odd import ALIKE, ODD
 from tests.xraying.programs import MISTAKES, RIGHT, B, D, H, N, heads_split_by_view
 from tests.xraying.threads import THREADS
 
@@ -104,10 +105,10 @@ def test_no_other_twin_is_accused(name):
 # ── bugs of public threads ────────────────────────────────────────────────────────────────────────
 
 
-def known(threads, limited=lambda thread: thread.limit):
-    """Return threads as parameters: `xray` is known to be wrong about those with a limit."""
-    marks = {True: [pytest.mark.xfail(strict=True)], False: []}
-    return [pytest.param(each, marks=marks[bool(limited(each))], id=each.program.__name__) for each in threads]
+def known(programs):
+    """Return programs as parameters: `xray` is known to be wrong about those with a limit."""
+    limits = {True: [pytest.mark.xfail(strict=True)], False: []}
+    return [pytest.param(each, marks=limits[bool(each.limit)], id=each.name) for each in programs]
 
 
 @pytest.mark.parametrize("thread", known([*THREADS, *MORE_THREADS]))
@@ -116,13 +117,13 @@ def test_a_bug_of_a_public_thread_is_found_at_its_line(thread):
     assert str(found.source).endswith("# here"), found.message
 
 
-@pytest.mark.parametrize("thread", known([*THREADS, *MORE_THREADS], lambda thread: thread.limit == WINDOWS))
+@pytest.mark.parametrize("thread", [*THREADS, *MORE_THREADS], ids=lambda thread: thread.name)
 def test_its_repair_is_not_accused(thread):
     found = xray(thread.made(fixed=True), torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
     assert found.line is None, found.message
 
 
-@pytest.mark.parametrize("thread", known(MORE_RIGHT))
+@pytest.mark.parametrize("thread", MORE_RIGHT, ids=lambda thread: thread.name)
 def test_a_right_program_that_looks_suspicious_is_not_accused(thread):
     found = xray(thread.program, torch.randn(thread.shape), *thread.more, tokens=thread.tokens)
     assert found.line is None, found.message
@@ -131,19 +132,13 @@ def test_a_right_program_that_looks_suspicious_is_not_accused(thread):
 # ── programs in many styles ───────────────────────────────────────────────────────────────────────
 
 
-def of_styles(programs):
-    return [
-        pytest.param(each, marks=[pytest.mark.xfail(strict=True)] * bool(each.limit), id=each.name) for each in programs
-    ]
-
-
-@pytest.mark.parametrize("program", of_styles(styles.WRONG))
+@pytest.mark.parametrize("program", known([*styles.WRONG, *ALIKE]))
 def test_a_mistake_is_found_in_any_style(program):
     found = xray(program.fn, torch.randn(program.shape), *program.more, tokens=program.tokens)
     assert str(found.source).endswith("# here"), found.message
 
 
-@pytest.mark.parametrize("program", of_styles(styles.RIGHT))
+@pytest.mark.parametrize("program", [*styles.RIGHT, *ODD], ids=lambda program: program.name)
 def test_no_style_is_accused(program):
     found = xray(program.fn, torch.randn(program.shape), *program.more, tokens=program.tokens)
     assert found.line is None, found.message

@@ -224,7 +224,7 @@ class Thread:
         shape: the shape of its first input
         more: further inputs
         tokens: the axis of tokens
-        limit: why `xray` does not find it, or accuses what is right
+        limit: why `xray` does not find it
     """
 
     url: str
@@ -233,6 +233,10 @@ class Thread:
     more: tuple[Tensor, ...] = ()
     tokens: int = -2
     limit: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.program.__name__
 
     def made(self, fixed: bool) -> Callable[..., Any]:
         """Return the program, with its bug or without."""

@@ -32,18 +32,28 @@ class Counted:
         This is an axis, or else neighbours together, such as the rows and columns of an image whose pixels are tokens.
         There may also be axes that count it several times, such as a batch into which heads were folded.
         """
-        grown = shape if self.grown is None else self.grown[i]
         spans = [(a, b) for a in range(len(shape)) for b in range(a + 1, len(shape) + 1)]
-        counts = {(a, b): (math.prod(shape[a:b]), math.prod(grown[a:b])) for a, b in spans}
         alone = [(a, b) for a, b in spans if b == a + 1]
-        single = [span for span in alone if counts[span] in self.sizes]
         if self.grown is None:
-            return single
-        same = [(a, b) for a, b in spans if all(math.prod(o[i][a:b]) == counts[a, b][0] for o in self.others)]
-        together = [span for span in same if counts[span] in self.sizes]
-        times = [span for span in alone if span not in single and self._is_times(*counts[span])]
-        return (single or together) + times
+            return [(a, b) for a, b in alone if (shape[a], shape[a]) in self.sizes]
+        times = {(a, b): self._times(math.prod(shape[a:b]), *self._in_longer(i, a, b)) for a, b in spans}
+        once = [span for span in spans if times[span] == 1]
+        single = [span for span in once if span in alone]
+        together = [(a, b) for a, b in once if {math.prod(shape[a:b])}.issuperset(self._in_longer(i, a, b)[1])]
+        return (single or together) + [span for span in alone if times[span] > 1]
 
-    def _is_times(self, count: int, grown: int) -> bool:
-        """Check whether an axis counts it a whole number of times."""
-        return count < grown and any(count % n == 0 and count * more == grown * n for n, more in self.sizes)
+    def _in_longer(self, i: int, a: int, b: int) -> tuple[int, list[int]]:
+        """Return how many there are along a span for the longer inputs, and for those longer along another axis."""
+        assert self.grown is not None
+        return math.prod(self.grown[i][a:b]), [math.prod(shapes[i][a:b]) for shapes in self.others]
+
+    def _times(self, count: int, grown: int, others: list[int]) -> int:
+        """Return how many times this many are what is counted; 0 if they are not.
+
+        In examples cut into windows, the windows of all examples may be as many as the tokens. But one example more
+        adds a number of windows that is no multiple of the tokens.
+        """
+        for n, more in self.sizes:
+            if count * more == grown * n and all(each % n == 0 for each in [count, *others]):
+                return count // n
+        return 0

@@ -43,10 +43,10 @@ def xray(fn: Callable[..., Any], *inputs: Any, tokens: int = -2) -> Found:
 
     The program runs once for tokens and once for examples. Every operation of torch is computed as it is, and once
     more for each token or example, with that one changed. This shows which of them reach each number of each result.
-    In a matrix product, a softmax or a convolution, tokens may mix; behind it, a row counts as the token of its query.
-    Anywhere else, a slot along the axis of tokens that is reached by several of them is the fault. In any operation,
-    so is a slot along the axis of examples that is reached by several examples. An axis counts tokens if it grows when
-    the input gets longer.
+    In a matrix product, a softmax, a convolution or a running sum, tokens may mix; behind it, a row counts as the token
+    of its query. Anywhere else, a slot along the axis of tokens that is reached by several of them is the fault, unless
+    whole rows were put beside each other. In any operation, so is a slot along the axis of examples that is reached by
+    several examples. An axis counts tokens if it grows when the input gets longer.
 
     Arguments:
         fn      a function or an `nn.Module`; a module runs as a copy, in evaluation mode

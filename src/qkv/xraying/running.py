@@ -25,7 +25,8 @@ MIXING = (
     *("matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "dot", "inner", "tensordot", "einsum", "linear"),
     *("addmm", "baddbmm", "addbmm", "bilinear", "softmax", "log_softmax", "scaled_dot_product_attention"),
     *("multi_head_attention_forward", "_native_multi_head_attention", "_transformer_encoder_layer_fwd"),
-    *("conv1d", "conv2d", "conv3d", "unfold", "rnn_tanh", "rnn_relu", "gru", "lstm", "cumsum"),
+    *("conv1d", "conv2d", "conv3d", "avg_pool1d", "avg_pool2d", "max_pool1d", "max_pool2d", "unfold", "fft_fft"),
+    *("rnn_tanh", "rnn_relu", "gru", "lstm", "sort", "argsort", "topk", "gather", "take_along_dim"),
 )
 
 
@@ -48,7 +49,7 @@ class Operation:
         shape: the shape of its result
         inputs: the indices of the operations whose results it read
         spans: where its result counts tokens, or examples
-        may_mix: whether it mixes them on purpose
+        what: what is followed, "tokens" or "examples"
         reach: a bool tensor (*shape, slots): which slots of the inputs reach which numbers
     """
 
@@ -57,19 +58,38 @@ class Operation:
     shape: Shape
     inputs: tuple[int, ...]
     spans: Sequence[Span]
-    may_mix: bool
+    what: str
     reach: Tensor
 
     def slots(self, span: Span) -> list[tuple[int, ...]]:
         """Return which slots of the inputs reach each slot along a span of axes of the result."""
+        return [tuple(row.nonzero().flatten().tolist()) for row in self.reach_of(span)]
+
+    def reach_of(self, span: Span) -> Tensor:
+        """Return which slots of the inputs reach which slots along a span, (slots, slots of the inputs)."""
         other = [axis for axis in range(len(self.shape)) if not span[0] <= axis < span[1]]
-        by_slot = self.reach.any(other) if other else self.reach
-        return [tuple(row.nonzero().flatten().tolist()) for row in by_slot.flatten(0, -2)]
+        return (self.reach.any(other) if other else self.reach).flatten(0, -2)
 
     def is_mixed(self) -> bool:
         """Check whether several slots of the inputs reach one number, or one slot along each span."""
-        mixed = [max(map(len, self.slots(span)), default=0) > 1 for span in self.spans]
+        mixed = [max(map(len, self.slots(span)), default=0) > 1 and not self.is_moved(span) for span in self.spans]
         return bool((self.reach.sum(-1) > 1).any()) or (any(mixed) and all(mixed))
+
+    @property
+    def may_mix(self) -> bool:
+        """Whether tokens mix on purpose. In a sum or a state that runs over them, each next slot holds one more."""
+        running = list(range(1, 1 + self.reach.shape[-1]))
+        are_running = [[*map(len, self.slots(span))] in (running, running[::-1]) for span in self.spans]
+        return self.what == "tokens" and (self.name in MIXING or (any(are_running) and all(are_running)))
+
+    def is_moved(self, span: Span) -> bool:
+        """Check whether tokens moved as whole rows: in each next slot stands the next token, as in windows by hand.
+
+        Features and tokens that were exchanged may look so by chance. But then each slot holds all tokens.
+        """
+        rows = self.reach.movedim(span[0], -2)  # (..., slots, tokens)
+        are_next = bool((rows.sum(-1) <= 1).all() and (rows[..., 1:, 1:] == rows[..., :-1, :-1]).all())
+        return self.what == "tokens" and span[1] == span[0] + 1 and are_next and not self.reach_of(span).all()
 
     def is_whole(self) -> bool:
         """Check whether each slot of the inputs has a slot of the result."""
@@ -144,8 +164,7 @@ class Run(TorchFunctionMode):
     def _noted(self, name: str, result: Tensor, inputs: tuple[int, ...], copies: Sequence[Tensor]) -> Operation:
         """Return the next operation of this run."""
         i, shape, counted = len(self.operations), tuple(result.shape), self.counted
-        may_mix = name in MIXING and counted.what == "tokens"
-        return Operation(name, _place(), shape, inputs, counted.spans(i, shape), may_mix, _reach(result, copies))
+        return Operation(name, _place(), shape, inputs, counted.spans(i, shape), counted.what, _reach(result, copies))
 
 
 def run(

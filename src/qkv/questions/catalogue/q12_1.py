@@ -237,14 +237,8 @@ def no_bias(*names: str) -> Linear:
     return layer
 
 
-def by_another_variance(y: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
-    """Return the norm whose variance divides by d − 1, as `x.var()` does."""
+def by_sample_variance(y: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (y - y.mean(-1, keepdim=True)) / (y.var(-1, keepdim=True) + 1e-5).sqrt() * gain + bias
-
-
-def eps_beside_the_root(y: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
-    """Return the norm by `x.std()`, with eps added to it."""
-    return (y - y.mean(-1, keepdim=True)) / (y.std(-1, keepdim=True) + 1e-5) * gain + bias
 
 
 def no_last_projection(y: Tensor, w: Weights, name: str) -> Tensor:
@@ -304,7 +298,7 @@ QUESTION = Question(
         wrong_half("norm-forgotten", lambda x, norm, work: x + work(x)),
         wrong_half("normed-input-added", lambda x, norm, work: norm(x) + work(norm(x))),
         Misconception("one-norm-twice", knob_sets=({"norms": ("norm_1",) * 2}, {"norms": ("norm_2",) * 2})),
-        by_knob("normalise")("another-layer-norm", by_another_variance, eps_beside_the_root, alone=True),
+        by_knob("normalise")("another-layer-norm", by_sample_variance, alone=True),
         Misconception("norms-swapped", knobs={"norms": ("norm_2", "norm_1")}),
         projected("layer-transposed", transposed),
         projected("bias-forgotten", no_bias()),
