@@ -199,17 +199,27 @@ def rounded(value: float, kind: torch.dtype) -> float:
     return value
 
 
+# of the dtypes of integers: how many there are, and the lowest one
+BOUNDS = {
+    found.kind: (1 << 8 * found.kind.itemsize, torch.iinfo(found.kind).min)
+    for found in (uint8, int8, int16, int32, int64)
+}
+
+
 def wrapped(value: int, kind: torch.dtype) -> int:
     """Return an integer as a dtype holds it, which drops the bits that are too many."""
-    size, low = 1 << 8 * kind.itemsize, torch.iinfo(kind).min
-    return (value - low) % size + low
+    size, low = BOUNDS[kind]
+    return value if low <= value < low + size else (value - low) % size + low
 
 
 def number_of(value: Any, kind: torch.dtype) -> Any:
     """Return a number as one of this dtype, rounded to it; other dtypes than NumPy's stay Python's."""
-    if kind not in KINDS:
+    found = KINDS.get(kind)
+    if found is None:
         return value
-    return KINDS[kind](wrapped(int(value), kind) if issubclass(KINDS[kind], Integer) else value)
+    if issubclass(found, Float):
+        return float.__new__(found, rounded(value, kind))
+    return found(value) if found is bool_ else int.__new__(found, wrapped(int(value), kind))
 
 
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────────
@@ -249,7 +259,7 @@ def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
     def operate(self: Any, other: Any) -> Any:
         if not is_plain(other):
             return NotImplemented
-        kind = kind_beside(self, other)
+        kind = self.kind if type(other) is type(self) else kind_beside(self, other)
         if name == "truediv" and not kind.is_floating_point:
             kind = torch.float64
         if kind is torch.bool and name in ("add", "mul", "and", "or", "xor"):

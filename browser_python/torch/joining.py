@@ -12,7 +12,7 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
-from .tensors import Tensor, accept_numpy_names, method, numbers_as, places_in, tensor_of, view_of
+from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
 
 
@@ -75,7 +75,7 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     shape = list(real[0].shape)
     shape[d] = sum([t.shape[d] for t in real])
     outer_n = product(shape[:d])
-    parts = [(numbers_as(t, dt), product(t.shape[d:])) for t in real]
+    parts = [(t.detach().to(dt)._numbers(), product(t.shape[d:])) for t in real]
     out = tensor_of(joined(parts, outer_n, [] if dt in (float16, bfloat16) else array(dt.code)), shape, dt)
 
     def back(g: Tensor) -> list[Tensor]:

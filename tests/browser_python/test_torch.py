@@ -1324,6 +1324,17 @@ def test_a_random_state_has_the_same_bytes(draw: str):
     assert page_torch.randn(3).tolist() == numbers
 
 
+JOINED = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
+
+
+@pytest.mark.parametrize("shape", ["6, 1", "2, 3"])
+def test_tensors_of_two_dtypes_are_joined(shape: str):
+    """Narrow columns are joined in another way than wide ones."""
+    made = [f"torch.arange(6).reshape({shape}).to(torch.{{}})".format(kind) for kind in JOINED]
+    pairs = [f"torch.{f}([{a}, {b}], 1)" for f in ("cat", "stack") for a in made for b in made if f == "cat" or a == b]
+    assert not differences(pairs)
+
+
 REFUSED_STATES = "torch.set_rng_state(torch.zeros(3, dtype=torch.uint8))\ntorch.set_rng_state([1])"
 NAMES = """
 torch.linspace(0, 1, 4).tolist(), torch.linspace(-0.3, 2.7, 8).tolist()
