@@ -38,6 +38,8 @@ DRAWN = """() => [...document.querySelectorAll(".qkv-widget")].map((widget) => {
   for (const still of copy.querySelectorAll(".qkv-heatmap > i")) still.remove();
   // An exam is marked sentence by sentence, once it is seen.
   for (const exam of copy.querySelectorAll(".qkv-exam, .qkv-exam-squares")) exam.remove();
+  // A line between two elements is drawn where the browser has laid them out.
+  for (const line of copy.querySelectorAll(".qkv-thread path")) line.removeAttribute("d");
   const controls = widget.querySelectorAll(":scope > div input");
   for (const [i, input] of copy.querySelectorAll("input").entries()) {
     const { value, checked } = controls[i];
