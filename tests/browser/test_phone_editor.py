@@ -78,6 +78,14 @@ def test_check_stands_directly_below_the_answer(page: Page):
         assert 0 <= button["y"] - box["y"] - box["height"] <= 24
 
 
+def test_the_lines_of_an_answer_are_indented_as_python_is(page: Page):
+    """Chromium indents every line of a text area, where only a wrapped line is asked for."""
+    indents = "areas => areas.map((area) => getComputedStyle(area).textIndent)"
+    found = page.locator("textarea.qkv-editor").evaluate_all(indents)
+    assert found
+    assert set(found) == {"0px"}
+
+
 def test_the_letters_are_too_large_to_zoom_and_lines_wrap(page: Page, editor: Locator):
     long = "# " + "a word and another " * 8
     page.evaluate(SET, ["3.1", long])
