@@ -30,7 +30,8 @@ def test_a_tagger_whose_query_decides_would_be_seen():
     assert turned(load_tagger()) == {"query": 0.0533, "keys": 1.0, "both": 1.0}
 
 
-COUNTS = ("patched", "verbs_patched")  # of 100 answers: another processor's rounding trains a slightly different tagger
+# Another processor's rounding trains slightly different models, which shows in counts, and in a training that is stuck.
+TOLERANCES = {"patched": 10, "verbs_patched": 10, "start_or_steps": 0.3}
 
 
 @pytest.mark.slow
@@ -38,7 +39,7 @@ COUNTS = ("patched", "verbs_patched")  # of 100 answers: another processor's rou
 def test_the_command_measures_the_same_again(name: str):
     measured, stored = CONTROLS[name](SEEDS[0]), control(name)[0]
     for again, expected in zip(listed(measured), listed(stored), strict=True):
-        assert again == pytest.approx(expected, abs=10 if name in COUNTS else 0.03)
+        assert again == pytest.approx(expected, abs=TOLERANCES.get(name, 0.03))
 
 
 def listed(found: Any) -> list[Any]:

@@ -338,8 +338,8 @@ def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[
 def start_or_steps(seed: int) -> dict[str, float]:
     """Return the surprise of two repeaters in the later periods, in nats: is it the start or the steps that do harm?
 
-    "steps ÷ 2" is trained without the division, but each step of W_Q and W_K is half as long. "start × 2" is trained
-    with it, but W_Q and W_K start twice as large, so that its scores start as wide as without the division.
+    Both are trained without the division. With "steps ÷ 2", each step of W_Q and W_K is half as long; with "start ÷ 2",
+    only their start is half as large.
     """
 
     def matrices(repeater: Repeater) -> list[Tensor]:
@@ -348,21 +348,21 @@ def start_or_steps(seed: int) -> dict[str, float]:
     before: list[Tensor] = []
 
     @torch.no_grad()
-    def halve(step: int, repeater: Repeater) -> None:
+    def halve_steps(step: int, repeater: Repeater) -> None:
         if step == 0:
             before.extend(p.clone() for p in matrices(repeater))
         for p, old in zip(matrices(repeater), before, strict=True):
             old.copy_(p.lerp_(old, 0.5))
 
     @torch.no_grad()
-    def double(step: int, repeater: Repeater) -> None:
+    def halve_start(step: int, repeater: Repeater) -> None:
         for p in matrices(repeater) if step == 0 else []:
-            p.mul_(2)
+            p.div_(2)
 
     found = {}
-    for name, scaled, after_step in (("steps ÷ 2", False, halve), ("start × 2", True, double)):
-        trained = train_repeater(seed=seed, scaled=scaled, after_step=after_step, **REPEATER_ON_THE_PAGE)
-        places = Places(handles(trained.shape, scaled=scaled))
+    for name, after_step in (("steps ÷ 2", halve_steps), ("start ÷ 2", halve_start)):
+        trained = train_repeater(seed=seed, scaled=False, after_step=after_step, **REPEATER_ON_THE_PAGE)
+        places = Places(handles(trained.shape, scaled=False))
         drawn = draw_sequences(256, torch.Generator().manual_seed(1000 + seed))
         found[name] = round(repeater_scores(trained, *drawn, places).repeated, 4)
     return found
