@@ -29,7 +29,7 @@ const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
     title: () => t`picture`,
-    says: () => t`64 tokens: patches of 2 × 2 pixels`,
+    says: () => t`Drag it over the cat. 64 tokens: patches of 2 × 2 pixels.`,
     nearSays: () => t`touching patches only`,
     label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
     make: () => imagePatches(PICTURE, PATCH),
@@ -42,7 +42,7 @@ const KINDS = {
   sound: {
     first: 2, // in the first note
     title: () => t`sound`,
-    says: () => t`34 tokens: frames of 25 ms`,
+    says: () => t`Drag it along the wave. 34 tokens: frames of 25 ms.`,
     nearSays: () => t`frames within 30 ms only`,
     label: (n, asking) => t`A sound of ${n} tokens, and where token ${asking} looks.`,
     make: () => frames(melody()),
@@ -55,7 +55,7 @@ const KINDS = {
   graph: {
     first: 2, // the oxygen
     title: () => t`graph`,
-    says: () => t`9 tokens: the atoms of ethanol`,
+    says: () => t`Drag it to another atom. 9 tokens: the atoms of ethanol.`,
     nearSays: () => t`bound atoms only`,
     label: (n, asking) => t`A graph of ${n} tokens, and where token ${asking} looks.`,
     make: () => ATOMS.map(({ kind }) => ["H", "C", "O"].map((each) => Number(each === kind))),
@@ -279,7 +279,7 @@ function drawGraph({ row, token }) {
   const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
     svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" style="opacity: ${0.7 * opacity(row[i], most)}" />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
-      <text class="qkv-share-of" x=${x + 4} y=${y + 18}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
+      <text class="qkv-share-of" x=${x} y=${y - 12} text-anchor="middle">${row[i] < SEEN ? "" : shown(row[i])}</text>`;
   const { x, y } = ATOMS[token];
-  return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, -7.5)}`)}`;
+  return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, 7.5)}`)}`;
 }
