@@ -18,7 +18,7 @@ const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key
 export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
     <div>
-      <span class="qkv-note">${t`4 numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`} → a query of 3`}</span>
+      <span class="qkv-note">${t`${meeting.numbers.length} numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`} → a query of ${meeting.query.length}`}</span>
       <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
     </div>
     ${legend()}

@@ -97,8 +97,8 @@ function answerText({ said, intact, words, at }, mark = (count) => count) {
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
   const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
-  if (said === intact) return t`${answer} Each box is a switch.`;
-  return lost === 1 ? t`${mark(1)} class is wrong. ${answer}` : t`${mark(lost)} classes are wrong. ${answer}`;
+  if (said === intact) return t`${answer} Press a box.`;
+  return lost === 1 ? t`${mark(1)} class wrong. ${answer}` : t`${mark(lost)} classes wrong. ${answer}`;
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
