@@ -12,6 +12,7 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
 /** @typedef {object} Kind a kind of input
  * @property {number} first the token that asks at first
  * @property {() => string} title
+ * @property {() => string} asks what to drag
  * @property {() => string} says what its tokens are
  * @property {() => string} nearSays what the mask of near tokens leaves
  * @property {(n: number, asking: string) => string} label of the drawing
@@ -29,7 +30,8 @@ const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
     title: () => t`picture`,
-    says: () => t`Drag it over the cat. 64 tokens: patches of 2 × 2 pixels.`,
+    asks: () => t`Drag the frame over the cat.`,
+    says: () => t`64 tokens: patches of 2 × 2 pixels`,
     nearSays: () => t`touching patches only`,
     label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
     make: () => imagePatches(PICTURE, PATCH),
@@ -42,7 +44,8 @@ const KINDS = {
   sound: {
     first: 2, // in the first note
     title: () => t`sound`,
-    says: () => t`Drag it along the wave. 34 tokens: frames of 25 ms.`,
+    asks: () => t`Drag the frame along the wave.`,
+    says: () => t`34 tokens: frames of 25 ms`,
     nearSays: () => t`frames within 30 ms only`,
     label: (n, asking) => t`A sound of ${n} tokens, and where token ${asking} looks.`,
     make: () => frames(melody()),
@@ -55,7 +58,8 @@ const KINDS = {
   graph: {
     first: 2, // the oxygen
     title: () => t`graph`,
-    says: () => t`Drag it to another atom. 9 tokens: the atoms of ethanol.`,
+    asks: () => t`Drag the ring to another atom.`,
+    says: () => t`9 tokens: the atoms of ethanol`,
     nearSays: () => t`bound atoms only`,
     label: (n, asking) => t`A graph of ${n} tokens, and where token ${asking} looks.`,
     make: () => ATOMS.map(({ kind }) => ["H", "C", "O"].map((each) => Number(each === kind))),
@@ -104,7 +108,7 @@ export default widget("Everywhere", {
       </div>
       <div class="qkv-everywhere-beside">
         ${toggle({ label: kind.nearSays(), checked: state.near, onChange: (near) => set({ near }) })}
-        <p class="qkv-note">${kind.says()}</p>
+        <p class="qkv-note">${kind.asks()}<br>${kind.says()}</p>
       </div>
     </div>
     ${tables(() => [table(seen)])}`;
