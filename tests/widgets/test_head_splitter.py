@@ -206,11 +206,8 @@ def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     says = page.locator(VERDICT)
     outputs = page.locator(".qkv-way-outputs")
     opacity = "es => es.map((e) => getComputedStyle(e).opacity)"
-    expect(says).to_have_text("6 of 8 pieces are in another word’s column. Press a word to change it.")
-    assert outputs.evaluate_all(opacity) == ["0", "0"]
-    press(page)
     expect(says).to_have_text("If “hungry” changes, only 2 of 4 outputs change.")
-    assert outputs.evaluate_all(opacity) == ["1", "1"]
+    assert outputs.evaluate_all(opacity) == ["1", "1"], "before anything is pressed"
     assert changing(page, "reshape alone") == ["stays"] * 2 + ["changes"] * 2
     assert changing(page, "split, then transpose") == ["changes"] * 4
     page.get_by_role("radio", name="1", exact=True).check()
@@ -274,6 +271,17 @@ def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
             assert middle == pytest.approx(area["y"] + share * area["height"], abs=8), "it stays at the finger"
             expect(page.locator(VERDICT)).to_contain_text("The tape is 32 numbers in memory.")
     assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
+
+
+def test_the_ring_snaps_to_its_end(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE | {"dealt": 0})
+    ring, picture = page.locator(".qkv-deal-ring"), page.locator(".qkv-deal")
+    for share, dealt in ((0.82, pytest.approx(0.86, abs=0.02)), (0.88, 1)):
+        area, box = picture.bounding_box(), ring.bounding_box()
+        assert area
+        assert box
+        drag(page, ring, 0.5, (area["y"] + share * area["height"] - box["y"]) / box["height"])
+        assert page.evaluate("it.model.get('dealt')") == dealt
 
 
 def test_a_piece_bears_the_name_of_its_word(open_page: Callable[..., Page]):

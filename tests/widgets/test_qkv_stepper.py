@@ -243,7 +243,8 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     page.get_by_role("button", name="undo edits").click()
     expect(weights.nth(1)).to_have_text("0.88")
     expect(page.locator(".qkv-lead")).to_have_text("it asks. The key of cat fits best.")
-    expect(page.locator(".qkv-query-line b")).to_have_text(["1", "2", "3"])
+    expect(page.locator(".qkv-query-line b")).to_have_text(["2", "1", "3"])
+    expect(page.locator(".qkv-query-of .qkv-note")).to_have_text("4 numbers of it → a query of 3")
 
 
 @pytest.mark.browser

@@ -104,8 +104,9 @@ def plain(open_page: Callable[..., Page]) -> Page:
 
 
 def put_temperature(page: Page, share: float) -> None:
-    """Drag the thermometer to a share of its height, from cold (0) to hot (1)."""
-    drag(page, page.locator(".qkv-thermometer .qkv-drag"), 0.5, 1 - share)
+    """Drag the thermometer to a share of its length, from cold (0) to hot (1): below scores, it lies."""
+    lies = page.get_by_role("slider", name="temperature").get_attribute("aria-orientation") == "horizontal"
+    drag(page, page.locator(".qkv-thermometer .qkv-drag"), *((share, 0.5) if lies else (0.5, 1 - share)))
 
 
 def trait(page: Page, name: str):
@@ -235,7 +236,7 @@ def test_on_a_phone_it_fits_and_every_score_is_between_its_word_and_its_bar(
 ):
     page = open_phone(open_page)
     draw(page, [("TemperatureLab", {"scores": scores, "d_k": 64, "handles": handles})])
-    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= (600 if handles else 480)
+    assert page.locator(".qkv-widget").evaluate("e => e.offsetHeight") <= (644 if handles else 480)
     beyond = page.evaluate("""() => [...document.querySelectorAll('.qkv-score')].filter((bar) => {
       const [name, number, stem, outer] = [bar.previousElementSibling, bar.querySelector('span'),
         bar.querySelector('i'), bar].map((e) => e.getBoundingClientRect());
@@ -284,6 +285,15 @@ def test_on_the_thermometer_a_finger_drags_the_knob_and_its_track(open_page: Cal
     page, handle = opened(open_page, ("TemperatureLab", {"temperature": 0.4}), f".qkv-thermometer {part}")
     assert swipe(page, handle, 0, -60) == 0
     assert trait(page, "temperature") > 0.8
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("part", ["b", "b var", ".qkv-drag"])
+def test_below_scores_a_finger_drags_it_sideways(open_page: Callable[..., Page], part: str):
+    state = {"temperature": 0.4, "handles": ["scores"]}
+    page, handle = opened(open_page, ("TemperatureLab", state), f".qkv-thermometer {part}")
+    assert swipe(page, handle, 60, 0) == 0
+    assert trait(page, "temperature") > 0.5
 
 
 @pytest.mark.browser

@@ -140,8 +140,8 @@ def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget.get_by_role("radio", name="tasty").check()
     expect(answer).to_contain_text("stands for mouse")
     widget.get_by_role("switch", name="residual").press("Space")
-    expect(answer).to_contain_text("7 of 9 words lose their class.")
-    expect(widget.get_by_role("status")).to_contain_text("7 of 9")
+    expect(answer).to_contain_text("7 classes wrong.")
+    expect(widget.get_by_role("status")).to_contain_text("7 classes")
 
 
 @pytest.mark.browser
@@ -188,7 +188,7 @@ def test_it_says_what_a_stage_is(open_page: OpenPage, off: dict[str, bool], stag
 
 
 @pytest.mark.browser
-def test_a_part_that_is_off_is_a_dashed_outline_in_every_place(open_page: OpenPage):
+def test_a_part_that_is_off_is_a_dashed_outline_but_the_network_asks_for_a_press(open_page: OpenPage):
     widget = show(open_page(width=390, reduced_motion="reduce"))
 
     def dashed() -> list[str]:
@@ -207,7 +207,10 @@ def test_a_part_that_is_off_is_a_dashed_outline_in_every_place(open_page: OpenPa
     widget.get_by_role("switch", name="norm").press("Space")
     assert dashed() == ["residual", *["norm"] * 3]
     widget.get_by_role("switch", name="feed-forward").press("Space")
-    assert dashed() == ["residual", *["norm"] * 3, "feed_forward"]
+    assert dashed() == ["residual", *["norm"] * 3]
+    network = widget.locator("[data-part=feed_forward]")
+    expect(network).to_have_text("FFN off: press")
+    assert network.evaluate("e => getComputedStyle(e).borderWidth") == "2px"
     expect(widget.locator("[data-idle=true]")).to_have_count(1)
     expect(widget.locator("[data-idle=true]")).to_be_hidden()
 
@@ -290,7 +293,7 @@ def test_classes_that_a_switch_changes_are_marked_and_the_old_ones_named(open_pa
 @pytest.mark.browser
 def test_a_noun_of_another_sentence_is_not_named(open_page: OpenPage):
     widget = show(open_page(width=390), residual=False, stage="nouns")
-    expect(widget.locator(".qkv-flow-answer")).to_contain_text("“it” stands for no word of the sentence.")
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("“it” stands for no noun.")
     expect(widget.locator(".qkv-flow-here .qkv-note")).to_contain_text("English or Chinese")
 
 

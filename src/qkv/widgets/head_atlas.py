@@ -20,6 +20,7 @@ class HeadAtlas(Widget):
 
     Traits:
         title     what the widget shows, for the page that it is saved as
+        untrained True if the model's weights are random: then the first line says so
         words     the tokens: of the text, and of the decoder's own text, if there is one
         parts     the parts of the model: ["self"], or ["encoder", "decoder", "cross"]
         shapes    the shape of each part's weights: layers, heads, queries, keys
@@ -36,6 +37,7 @@ class HeadAtlas(Widget):
     """
 
     title = text("Attention weights")
+    untrained = flag(False)
     words = listed([WORDS], listed([], text("")))
     parts = listed(["self"], choice("self", ["self", "encoder", "decoder", "cross"]))
     shapes = listed([[1, 2, 4, 4]], listed([1, 1, 1, 1], whole(1, 1, 100_000), [4]))
@@ -53,6 +55,6 @@ class HeadAtlas(Widget):
     contrast = flag(False)
     order = choice("layer", ORDERS)
     off = listed([], listed([0, 0, 0], whole(0, 0, 1000), [3]))
-    for each in (title, words, parts, shapes, packed, scores, switches, effects):
+    for each in (title, untrained, words, parts, shapes, packed, scores, switches, effects):
         each.tag(author=True)
     del each

@@ -12,6 +12,7 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
 /** @typedef {object} Kind a kind of input
  * @property {number} first the token that asks at first
  * @property {() => string} title
+ * @property {() => string} asks what to drag
  * @property {() => string} says what its tokens are
  * @property {() => string} nearSays what the mask of near tokens leaves
  * @property {(n: number, asking: string) => string} label of the drawing
@@ -29,6 +30,7 @@ const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
     title: () => t`picture`,
+    asks: () => t`Drag the frame over the cat.`,
     says: () => t`64 tokens: patches of 2 × 2 pixels`,
     nearSays: () => t`touching patches only`,
     label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
@@ -42,6 +44,7 @@ const KINDS = {
   sound: {
     first: 2, // in the first note
     title: () => t`sound`,
+    asks: () => t`Drag the frame along the wave.`,
     says: () => t`34 tokens: frames of 25 ms`,
     nearSays: () => t`frames within 30 ms only`,
     label: (n, asking) => t`A sound of ${n} tokens, and where token ${asking} looks.`,
@@ -55,6 +58,7 @@ const KINDS = {
   graph: {
     first: 2, // the oxygen
     title: () => t`graph`,
+    asks: () => t`Drag the ring to another atom.`,
     says: () => t`9 tokens: the atoms of ethanol`,
     nearSays: () => t`bound atoms only`,
     label: (n, asking) => t`A graph of ${n} tokens, and where token ${asking} looks.`,
@@ -104,7 +108,7 @@ export default widget("Everywhere", {
       </div>
       <div class="qkv-everywhere-beside">
         ${toggle({ label: kind.nearSays(), checked: state.near, onChange: (near) => set({ near }) })}
-        <p class="qkv-note">${kind.says()}</p>
+        <p class="qkv-note">${kind.asks()}<br>${kind.says()}</p>
       </div>
     </div>
     ${tables(() => [table(seen)])}`;
@@ -279,7 +283,7 @@ function drawGraph({ row, token }) {
   const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
     svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" style="opacity: ${0.7 * opacity(row[i], most)}" />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
-      <text class="qkv-share-of" x=${x + 4} y=${y + 18}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
+      <text class="qkv-share-of" x=${x} y=${y - 12} text-anchor="middle">${row[i] < SEEN ? "" : shown(row[i])}</text>`;
   const { x, y } = ATOMS[token];
-  return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, -7.5)}`)}`;
+  return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, 7.5)}`)}`;
 }

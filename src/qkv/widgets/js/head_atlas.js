@@ -23,7 +23,7 @@ import { whenColoursChange } from "./heatmap.js";
 /** @typedef {{ loss: number | null, cosine: number, likeliest: [string, number][] }} Measured */
 /** @typedef {{ off: number[][], intact: Measured, changed?: Measured, control?: Measured, controls?: number[][],
  *   problem?: string }} Effect */
-/** @typedef {{ words: string[][], parts: string[], shapes: number[][], packed: DataView, scores: number[][][],
+/** @typedef {{ untrained: boolean, words: string[][], parts: string[], shapes: number[][], packed: DataView, scores: number[][][],
  *   switches: boolean, effects: Effect[], part: number, layer: number, head: number, token: number, matrix: boolean,
  *   contrast: boolean, order: string, off: number[][], repainted: number, hasKernel: boolean }} State */
 
@@ -41,6 +41,7 @@ export default widget("HeadAtlas", {
       state.off.some((each) => sameHead(each, [part, layer, head]));
     const look = lookOf(state);
     return html`<div class="qkv-atlas ${sizeOf(seen)}">
+        ${state.untrained ? html`<p class="qkv-note">${t`Random weights: these maps mean nothing.`}</p>` : nothing}
         ${state.parts.length > 1 ? parts(state, set, id) : nothing}
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}

@@ -8,6 +8,7 @@ import {
   gripMark,
   html,
   nearestOf,
+  nothing,
   num,
   panel,
   partAt,
@@ -281,6 +282,9 @@ const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
   </fieldset>
 </div>`;
 
+/** What a press on a map does: a loudspeaker that is silenced. */
+const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path d="M10.5 5.5l5 5m0-5l-5 5" /></svg>`;
+
 /** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
  * @param {number} head
  * @param {State} state
@@ -305,7 +309,7 @@ function map(head, state, { n, at, maps, modes }, set, id) {
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
         @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
-      <span aria-hidden="true">${isOn || modes[head] === "zeros" ? "" : MODES[modes[head]]()}</span>
+      ${isOn ? MUTE : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
     </label>
   </div>`;
 }

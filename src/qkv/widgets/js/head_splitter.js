@@ -19,6 +19,7 @@ const range = (/** @type {number} */ count) => Array.from({ length: count }, (_,
 const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
+const SNAP = 0.9; // from here on, a drag ends with the tape dealt
 const PULL = 0.88; // the share of the picture's height that the ring moves through
 const SPLITS = [1, 2, 4]; // the numbers of heads to choose from, and 8 if Python sets it
 
@@ -53,10 +54,7 @@ export default widget("HeadSplitter", {
  * @param {State} state */
 function lead(state) {
   const mark = (/** @type {number} */ count) => html`<b class="qkv-amiss">${count}</b>`;
-  if (state.dealt >= DEALT)
-    return state.pressed
-      ? sentences(state, state.wrong, mark).slice(1)
-      : html`${placing(state, state.wrong, mark)} ${t`Press a word to change it.`}`;
+  if (state.dealt >= DEALT) return sentences(state, state.wrong, mark).slice(1);
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`The tape is ${tape} numbers in memory. Pull the ring on: they go to the heads.`;
@@ -198,7 +196,7 @@ function picture(state, set, id) {
   const rows = rowsOf(state);
   const grab = dragged(({ y, isPress, event }) => {
     if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
-    else if (state.grip) set({ dealt: Math.min(1, Math.max(0, state.grip.from + (y - state.grip.at) / PULL)) });
+    else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
   return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
@@ -211,6 +209,11 @@ function picture(state, set, id) {
     </label>
   </div>`;
 }
+
+/** Return how far the tape is dealt by a ring that was pulled to `at`. Near its end, it snaps there: just before it, no
+ * entry would be in its head.
+ * @param {number} at */
+const pulled = (at) => (at >= SNAP ? 1 : Math.max(0, at));
 
 /** Return a click listener that changes the word at the pointer, unless the click ends a drag. The picture has captured the
  * pointer, so it is the target of the click. */

@@ -361,7 +361,7 @@ function scoreLine(state) {
   const { distance, now, low, high } = current(state);
   return html`<p class="qkv-pos-says" data-is-sum=${isSum(state)}>
     <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
-    <span>${t`${nameOfScore(state)} at distance ${num(distance)}`}<br><span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span></span>
+    <span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span>
   </p>`;
 }
 
@@ -399,10 +399,10 @@ function distancePanel(state, set) {
  * @param {number} low
  * @param {number} high */
 function anywhereText(distance, low, high) {
-  if (Math.abs(distance) === LAST) return t`No other place has this distance.`;
-  if (fixed(low) === fixed(high)) return html`<b>${t`The same everywhere.`}</b>`;
+  const apart = num(distance);
   const [from, to] = [low, high].map((score) => html`<b>${fixed(score)}</b>`);
-  return t`Elsewhere: ${from} to ${to}.`;
+  if (Math.abs(distance) === LAST) return t`${apart} apart: only here`;
+  return fixed(low) === fixed(high) ? t`${apart} apart: always ${from}` : t`${apart} apart: ${from} to ${to} elsewhere`;
 }
 
 /** Return query and key at a distance. The query keeps its position if the key is then within the text.

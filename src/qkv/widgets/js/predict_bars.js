@@ -1,5 +1,5 @@
 import { dragged, html, nothing, num, partAt, svg, t } from "./base.js";
-import { isChecked, prediction, rich } from "./predicting.js";
+import { amount, isChecked, prediction, rich } from "./predicting.js";
 
 const STEPS = 50; // from 0 to the top: an arrow key moves a bar by a step, and a drag is rounded to steps
 const FOOT = 0.04; // of the height: a press or a drag below this means 0
@@ -21,7 +21,7 @@ export default prediction("PredictBars", {
   verdict: (/** @type {State} */ state) => {
     const off = meanError(state, state.guess);
     if (off < 1e-9) return t`That is right.`;
-    const mean = withUnit(off, state.unit, { digits: 2 });
+    const mean = amount(off, state.unit);
     return off <= state.near
       ? t`That is close. On average you are off by ${mean}.`
       : t`That is not close. On average you are off by ${mean}.`;
@@ -43,10 +43,14 @@ const areShares = ({ answer, line, top, unit }) => !line && top === 1 && !unit &
 
 const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0);
 
-/** Return the reader's heights: the guess or the draft. At first all are in the middle, where a handle is seen and grabbed.
+/** Return the reader's heights: the guess or the draft. At first shares are equal, and all others are in the middle, where a
+ * handle is seen and grabbed.
  * @param {State} state
  * @returns {number[]} */
-const heightsOf = (state) => (isChecked(state) ? state.guess : (state.draft ?? state.answer.map(() => state.top / 2)));
+const heightsOf = (state) =>
+  isChecked(state)
+    ? state.guess
+    : (state.draft ?? state.answer.map(() => (areShares(state) ? 1 / state.answer.length : state.top / 2)));
 
 /** Return heights in which the column that was moved is as it is and, for shares, the others yield.
  * @param {State} state
@@ -99,7 +103,7 @@ function drawing(state, set) {
           ${shown.length ? html`<i class="qkv-drawn-answer" style="--qkv-p: ${shown[i] / top}"></i>` : nothing}
           <i class="qkv-drawn-handle"></i>
           <input class="qkv-over" type="range" min="0" max=${top} step=${top / STEPS} aria-label=${labels[i]}
-            aria-valuetext=${withUnit(height, unit)} .value=${String(height)}
+            aria-valuetext=${amount(height, unit)} .value=${String(height)}
             @input=${(/** @type {Typed} */ { target }) => put(i, target.valueAsNumber)}>
         </span>`,
       )}
@@ -146,11 +150,6 @@ function heightInMiddle(middle, slack, from, to) {
   return from.y + share * (to.y - from.y);
 }
 
-/** @param {number} value
- * @param {string} unit
- * @param {{ digits?: number }} [options] */
-const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${unit}`}`;
-
 /* ---- the scale: 0, half of the top, the top, and in bold the values that the question gives */
 
 const APART = 0.1; // of the height: a number of the scale that is nearer to a given value is left out
@@ -184,7 +183,7 @@ const curve = (heights, top, kind) => {
  * @param {number[]} heights */
 const table = (state, heights) => {
   const numbers = (/** @type {number[]} */ values, /** @type {boolean} */ isKnown) =>
-    values.map((value) => html`<td>${isKnown ? num(value, { digits: 2 }) : "?"}</td>`);
+    values.map((value) => html`<td>${isKnown ? amount(value) : "?"}</td>`);
   return html`<table class="qkv-drawn-table">
     <thead><tr><td></td>${state.labels.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
     <tbody>

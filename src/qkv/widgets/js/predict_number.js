@@ -1,5 +1,5 @@
 import { dragged, html, nothing, num, t } from "./base.js";
-import { isChecked, prediction, rich } from "./predicting.js";
+import { amount, isChecked, prediction, rich } from "./predicting.js";
 import { linear, logarithmic, roundNumbers, roundStep } from "./scales.js";
 
 /** @import { SetState } from "./base.js" */
@@ -21,7 +21,7 @@ const [SHORTEST, LONGEST] = [2, 8]; // digits for which the handle has room
 export default prediction("PredictNumber", {
   own: { grip: { hold: 0, from: 0, isTap: false } },
   isRight: ({ answer, near }, [guess]) => isNear(guess, answer, near),
-  verdict: (/** @type {State} */ state) => t`${howFar(state)} The answer is ${withUnit(state.answer, state.unit)}.`,
+  verdict: (/** @type {State} */ state) => t`${howFar(state)} The answer is ${amount(state.answer, state.unit)}.`,
   form: (state, mine, set) =>
     state.ends.length
       ? numberLine(state, mine, set)
@@ -56,12 +56,12 @@ function numberLine(state, mine, set) {
   const drag = dragged((grip) => set?.(dragTo(state, grip)));
   const ticks = ticksOf(state);
   const tickText = (/** @type {number} */ tick, /** @type {number} */ i) =>
-    withUnit(tick, i === ticks.length - 1 ? unit : "", { digits: 1 });
+    `${num(tick, { digits: 1 })}${i === ticks.length - 1 && unit ? ` ${unit}` : ""}`;
   return html`<div class="qkv-number-line qkv-drag" @pointerdown=${drag} @pointermove=${drag} @click=${(/** @type {MouseEvent & { currentTarget: Element }} */ event) => typeAfterTap(event, state)}>
     ${rungsOf(state).map((rung) => html`<u style=${at(rung)}></u>`)}
     ${ticks.map((tick, i) => html`<small aria-hidden="true" style=${at(tick)}>${tickText(tick, i)}</small>`)}
     ${isChecked(state) ? answerOn(state, place) : nothing}
-    <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set, stepOf(state)) : html`<b>${num(state.guess[0])}</b>`}</div>
+    <div class="qkv-line-guess" style=${mine ? at(mine[0]) : "--qkv-at: 50%"}>${set ? field(mine, set, stepOf(state)) : html`<b>${amount(state.guess[0])}</b>`}</div>
   </div>`;
 }
 
@@ -75,7 +75,7 @@ function answerOn({ answer, near, unit, guess: [guess] }, place) {
     `left: ${percent(place(Math.min(from, to)))}; right: calc(100% - ${percent(place(Math.max(from, to)))})`;
   return html`<i class="qkv-line-near" style=${span(answer - near, answer + near)}></i>
     <i class="qkv-line-error" data-up=${answer > guess} style=${span(guess, answer)}></i>
-    <span class="qkv-line-answer" style="--qkv-at: ${percent(place(answer))}"><span>${t`answer ${html`<b>${withUnit(answer, unit)}</b>`}`}</span></span>`;
+    <span class="qkv-line-answer" style="--qkv-at: ${percent(place(answer))}"><span>${t`answer ${html`<b>${amount(answer, unit)}</b>`}`}</span></span>`;
 }
 
 /** Return the change of the state for a press or a drag. A press beside the handle brings it there; one on the handle
@@ -179,11 +179,6 @@ function valueAt(state, share) {
  * @param {number} near */
 const isNear = (guess, answer, near) => Math.abs(guess - answer) <= near;
 
-/** @param {number} value
- * @param {string} unit
- * @param {{ digits?: number }} [options] */
-const withUnit = (value, unit, options) => `${num(value, options)}${unit && ` ${unit}`}`;
-
 /** Return a sentence with the error of the guess: a factor if the guess is at least twice or at most half of the
  * answer, else a difference.
  * @param {State} state */
@@ -192,5 +187,5 @@ function howFar({ guess: [guess], answer, near, unit }) {
   const ratio = guess / answer;
   if (ratio >= 2) return t`Your guess is ${num(ratio, { digits: 2 })} times too large.`;
   if (ratio > 0 && ratio <= 0.5) return t`Your guess is ${num(1 / ratio, { digits: 2 })} times too small.`;
-  return t`Your guess is off by ${withUnit(Math.abs(guess - answer), unit)}.`;
+  return t`Your guess is off by ${amount(Math.abs(guess - answer), unit)}.`;
 }

@@ -3,7 +3,7 @@
  * The form and the button stay in their places when the guess is checked: the answer is drawn into the form, and the
  * explanation opens below the button. */
 
-import { button, html, nothing, t, widget } from "./base.js";
+import { button, html, nothing, num, t, widget } from "./base.js";
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {string | any[]} Guess */
@@ -56,6 +56,16 @@ export const isChecked = ({ guess }) => guess.length > 0;
 const result = (verdict, isRight, explained) => html`<div class="qkv-explained">
   <p class="qkv-judged">${tick(isRight)}<b>${verdict}</b></p>${explained}
 </div>`;
+
+/** Return a guess or an answer as text. Below 1 it has two decimals, as weights do: 0.09, not 0.0900.
+ * @param {number} value
+ * @param {string} [unit] */
+export const amount = (value, unit = "") => {
+  const size = Math.abs(value);
+  const text = size < 1 && size >= LEAST ? num(value, { places: 2 }) : num(value);
+  return unit ? `${text} ${unit}` : text;
+};
+const LEAST = 0.01; // a smaller number needs more decimals
 
 /** Return the sign of a right or a wrong answer. For a screen reader, words stand beside it.
  * @param {boolean} isRight */

@@ -18,7 +18,7 @@ const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key
 export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
     <div>
-      <span class="qkv-note">${t`the numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`}`}</span>
+      <span class="qkv-note">${t`${meeting.numbers.length} numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`} → a query of ${meeting.query.length}`}</span>
       <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
     </div>
     ${legend()}
@@ -63,7 +63,7 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
     <b class="qkv-query-name">${t`query`}</b>
-    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b style=${wide(entry)}>${entry ? f + 1 : ""}</b>`)}</div>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry) => html`<b style=${wide(entry)}>${entry ? short(entry) : ""}</b>`)}</div>
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`

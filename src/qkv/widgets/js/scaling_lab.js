@@ -176,7 +176,9 @@ function legend(scores) {
     ["start", t`dashed:`, t`not divided`],
     ["end", t`divided:`, t`${range[0]} to ${range[1]}`],
   ].map(([anchor, ...lines]) =>
-    lines.map((content, i) => words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.9 + 1.2 * i, anchor, content })),
+    lines.map((content, i) =>
+      words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.9 + 1.2 * i, anchor, kind: "qkv-over-grid", content }),
+    ),
   );
 }
 

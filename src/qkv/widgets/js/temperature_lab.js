@@ -130,7 +130,7 @@ function rows(state, set, hasScores) {
  * @param {number} axis
  * @param {boolean} hasBefore */
 const heads = (axis, hasBefore) => html`<div class="qkv-key-row qkv-key-heads" aria-hidden="true">
-  <span class="qkv-of-scores">${t`score`}</span><span class="qkv-of-axis"><i>${num(-axis)}</i><i>${num(axis)}</i></span><span class="qkv-of-weights">${t`weight`}</span>
+  <span class="qkv-of-axis"><i>${num(-axis)}</i><span>${t`score`}</span><i>${num(axis)}</i></span><span class="qkv-of-weights">${t`weight`}</span>
   ${hasBefore ? html`<span class="qkv-of-before">${t`old`}</span>` : nothing}
 </div>`;
 
@@ -280,7 +280,7 @@ function sampling(state, set) {
   </div>`;
 }
 
-/* ---- the temperature: a thermometer beside the words */
+/* ---- the temperature: a thermometer beside the words. Below scores, it lies: their two axes need the width. */
 
 /** @param {State} state
  * @param {SetState<State>} set */
@@ -288,14 +288,15 @@ function thermometer(state, set) {
   const value = nearestOf(TEMPERATURES, state.temperature, (a, b) => Math.abs(Math.log(a / b)));
   const text = String(Number(state.temperature.toPrecision(2)));
   const short = String(Number(Number(text).toFixed(2))); // the ring is no wider
-  const grab = dragged(({ y }) =>
-    set({ temperature: nearestOf(TEMPERATURES, 1 - y, (each, at) => Math.abs(warmth(each) - at)) }),
+  const lies = state.handles.includes("scores");
+  const grab = dragged(({ x, y }) =>
+    set({ temperature: nearestOf(TEMPERATURES, lies ? x : 1 - y, (each, at) => Math.abs(warmth(each) - at)) }),
   );
   return html`<div class="qkv-thermometer">
     <span aria-hidden="true">${t`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${warmth(state.temperature)}" @pointerdown=${grab} @pointermove=${grab}>
       <i></i><b class="qkv-knob" aria-hidden="true"><var>T</var>${short}</b>
-      <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation="vertical" min="0"
+      <input class="qkv-over" type="range" aria-label=${t`temperature T`} aria-orientation=${lies ? "horizontal" : "vertical"} min="0"
         max=${TEMPERATURES.length - 1} aria-valuetext=${text} .value=${live(String(TEMPERATURES.indexOf(value)))}
         @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ temperature: TEMPERATURES[target.valueAsNumber] })}>
     </div>

@@ -83,23 +83,22 @@ function computed(state) {
  * @param {number} at */
 const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, theTagger().classes.length));
 
-/** Say which noun of the sentence a word stands for. Where a part is off, it may be one of another sentence.
+/** Say which noun of the sentence a word stands for. Where a part is off, it may be none of them.
  * @param {string[]} words
  * @param {string} word
  * @param {string} noun */
 const standsFor = (words, word, noun) =>
-  words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no word of the sentence.`;
+  words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no noun.`;
 
 /** @param {Seen} parts
  * @param {(count: number) => unknown} [mark] */
-function answerText({ said, intact, words, n, at }, mark = (count) => count) {
+function answerText({ said, intact, words, at }, mark = (count) => count) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
   const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
-  return said === intact
-    ? t`${answer} Press a box to switch it off.`
-    : t`${mark(lost)} of ${n} words lose their class. ${answer}`;
+  if (said === intact) return t`${answer} Press a box.`;
+  return lost === 1 ? t`${mark(1)} class wrong. ${answer}` : t`${mark(lost)} classes wrong. ${answer}`;
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
@@ -199,7 +198,7 @@ const switches = (part, state, set, id) =>
     const isIdle = isOfNetwork && !state.feed_forward;
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${part === "feed_forward" ? t`FFN, feed-forward network` : nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
     return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="--x: ${x}%"
-      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${nameOfPart(part)}</span></label>`;
+      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${part === "feed_forward" && !state.feed_forward ? t`FFN off: press` : nameOfPart(part)}</span></label>`;
   });
 
 /** A press or a swipe that begins on a part chooses no word. */
