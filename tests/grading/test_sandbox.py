@@ -213,16 +213,18 @@ def test_a_session_has_no_device_but_three_and_cannot_set_their_times(ask):
 
 def test_each_session_has_a_network_of_its_own(needs_sandbox):
     worker = sandbox.start()
-    seen = []
-    for _ in range(2):
-        channel = worker.open_session(256)
-        wire.send(channel, {"do": "greet", "id": 1}, 10)
-        wire.receive_frame(channel, 10)
-        children = sandbox._descendants(worker.process.pid)
-        seen.append(os.readlink(f"/proc/{children[-1]}/ns/net"))
-        worker.close_session(channel)
-        worker.end_of_session()
-    seen += [os.readlink(f"/proc/{worker.process.pid}/ns/net"), os.readlink("/proc/self/ns/net")]
+    with contextlib.ExitStack() as kept_open:  # a network that is open keeps its number: no later one gets it
+        seen = []
+        for _ in range(2):
+            channel = worker.open_session(256)
+            wire.send(channel, {"do": "greet", "id": 1}, 10)
+            wire.receive_frame(channel, 10)
+            network = f"/proc/{sandbox._descendants(worker.process.pid)[-1]}/ns/net"
+            kept_open.enter_context(open(network))
+            seen.append(os.readlink(network))
+            worker.close_session(channel)
+            worker.end_of_session()
+        seen += [os.readlink(f"/proc/{worker.process.pid}/ns/net"), os.readlink("/proc/self/ns/net")]
     worker.stop()
     assert len(set(seen[:2])) == 2
     assert not set(seen[:2]) & set(seen[2:])
