@@ -12,6 +12,7 @@ from . import drivers
 from .conftest import has_widgets, pages
 from .test_confined import KEPT, LISTEN, SAID, SCRIPT, START
 from .test_exercises import BY_D_K, RIGHT, ROOT, cells
+from .test_site import SHOWN
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -27,11 +28,7 @@ CORE = """async () => {
     }
     complaints.push(complaint);
   };
-  const shown = (widget) => {
-    const copy = widget.cloneNode(true);
-    for (const part of copy.querySelectorAll("input, [aria-live]")) part.remove();
-    return copy.innerHTML;
-  };
+  const shown = SHOWN;
   const use = (control) => {
     control.focus();
     if (control.type === "range") {
@@ -63,7 +60,7 @@ CORE = """async () => {
     if (!name.startsWith(location.origin) && !/^(data|blob):/.test(name)) complaints.push(`asked for ${name}`);
   }
   return [document.querySelectorAll(".qkv-widget[data-state=ready]").length, complaints];
-}"""
+}""".replace("SHOWN", SHOWN)
 
 
 @pytest.fixture(scope="module", params=["firefox", "webkit"])
