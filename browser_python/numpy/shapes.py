@@ -194,7 +194,7 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> ndarray:
 
 
 def unravel_index(index: int, shape: Sequence[int]) -> tuple[Any, ...]:
-    """Return the index along each axis of a place in the flat array."""
+    """Return the index along each axis of a place in the flat array, where the last axis runs fastest."""
     found: list[Any] = []
     for n in reversed(shape):
         found.insert(0, int64(index % n))
@@ -209,7 +209,10 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Any 
 
 
 def vectorize(function: Callable[..., Any]) -> Callable[..., ndarray]:
-    """Return a function that applies another one to each number of arrays, which are broadcast."""
+    """Return a function that applies another one to the numbers of arrays, which are broadcast, one of each at a time.
+
+    Its result is an array of the broadcast shape.
+    """
 
     def apply(*arrays: Any) -> ndarray:
         tensors = torch.broadcast_tensors(*map(as_tensor, arrays))
@@ -220,7 +223,14 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., ndarray]:
 
 
 def apply_along_axis(function: Callable[..., Any], axis: int, x: Any) -> ndarray:
-    """Apply a function to each row of a matrix, or to each column (axis 0)."""
+    """Apply a function to each row of a matrix (axis 1 or −1), or to each column (axis 0), and return the results.
+
+    The function gets an array with one axis. If it returns numbers, the result has one axis, too. If it returns arrays
+    with one axis, they are the rows of the result, or its columns.
+
+    Raises:
+        NotImplementedError: `x` is not a matrix.
+    """
     t = as_tensor(x)
     if t.ndim != 2:
         raise NotImplementedError(missing_message("`numpy.apply_along_axis` of other than two axes"))

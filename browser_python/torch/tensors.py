@@ -36,7 +36,11 @@ KEYWORDS = {"type_"}  # functions whose trailing underscore only avoids the name
 
 
 def accept_numpy_names(function: F) -> F:
-    """Return a function that also accepts `axis` for `dim` and `keepdims` for `keepdim`, as torch's functions do."""
+    """Return a function that also accepts `axis` for `dim` and `keepdims` for `keepdim`, as torch's functions do.
+
+    One that has neither `dim` nor `keepdim` is returned itself. As torch's, `sum`, `mean`, `prod`, `max` and `min` then
+    raise a TypeError for `keepdim` without `dim`.
+    """
     code = function.__code__
     takes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     ours = {numpys: name for numpys, name in {"axis": "dim", "keepdims": "keepdim"}.items() if name in takes}
@@ -59,7 +63,7 @@ def accept_numpy_names(function: F) -> F:
 
 
 def method(function: F) -> F:
-    """Add a function to `Tensor` as a method, and return it."""
+    """Add a function to `Tensor` as a method, and return it. It then accepts NumPy's names: `accept_numpy_names`."""
     function = accept_numpy_names(function)
     setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
     return function
