@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from pygments import highlight
 from pygments.lexers import PythonLexer
+
 from browser_python.drawn import QuietFormatter
 
 ROOT = Path(__file__).resolve().parent.parent.parent
