@@ -302,6 +302,13 @@ class RandomState:
         self.seed(seed)
 
     def seed(self, seed: int | None = None) -> None:
+        """Begin again with a seed.
+
+        Raises:
+            ValueError: it is not from 0 to 2³² − 1.
+        """
+        if seed is not None and not 0 <= seed < 2**32:
+            raise ValueError("Seed must be between 0 and 2**32 - 1")
         self._twister.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
 
     def get_state(self) -> State:
