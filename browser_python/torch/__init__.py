@@ -226,6 +226,7 @@ from .modes import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .nn.module import typename
 from .ordering import (
     argsort,
     bincount,

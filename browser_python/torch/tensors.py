@@ -27,7 +27,7 @@ from .dtypes import (
 )
 from .gradients import Node, node_of
 from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
-from .missing import no_attribute, note_missing, refuse
+from .missing import raise_missing, refuse
 from .numbers import Numbers, convert_numbers, to_array
 from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
@@ -391,11 +391,10 @@ class Tensor:
         return text_of(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for an attribute that the page's torch does not have."""
+        """Raise the error for an attribute that a tensor does not have, here or also in torch."""
         if name == "real":
             return self
-        note_missing(f"`{type(self).__name__}.{name}`")
-        raise AttributeError(no_attribute(type(self).__name__, name))
+        raise_missing(self, name)
 
 
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand

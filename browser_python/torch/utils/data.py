@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NoReturn
 
 from ..creation import tensor
 from ..dtypes import float64
 from ..joining import stack
-from ..missing import missing_getattr, refuse, refuse_set
+from ..missing import missing_getattr, raise_missing, refuse, refuse_set
 from ..randomness import Generator, default_generator, multinomial, randint, randperm
 from ..tensors import Tensor
 
@@ -268,6 +268,9 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
         self.batch_sampler = batch_sampler or BatchSampler(sampler, batch_size, drop_last)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise_missing(self, name)
 
     def __class_getitem__(cls, kind: object) -> type[DataLoader]:
         return cls
