@@ -16,10 +16,11 @@ from torch import nn
 
 TARGET = Path(__file__).resolve().parents[1] / "browser_python" / "torch" / "names.py"
 MODULES = """
-torch torch.autograd torch.autograd.function torch.autograd.functional torch.backends torch.backends.cuda
-torch.backends.cudnn torch.backends.mps torch.cuda torch.distributions torch.linalg torch.nn torch.nn.functional
-torch.nn.init torch.nn.parameter torch.nn.utils torch.nn.utils.rnn torch.optim torch.optim.lr_scheduler torch.overrides
-torch.special torch.testing torch.utils torch.utils.data numpy numpy.linalg numpy.random
+torch torch.accelerator torch.autograd torch.autograd.function torch.autograd.functional torch.backends
+torch.backends.cuda torch.backends.cudnn torch.backends.mps torch.cuda torch.distributions torch.linalg torch.nn
+torch.nn.functional torch.nn.init torch.nn.parameter torch.nn.utils torch.nn.utils.rnn torch.optim
+torch.optim.lr_scheduler torch.overrides torch.random torch.special torch.testing torch.utils torch.utils.data numpy
+numpy.linalg numpy.random
 """
 CLASSES: tuple[type, ...] = (torch.Tensor, nn.Module, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler)
 CLASSES += (torch.utils.data.DataLoader, torch.distributions.Categorical, np.ndarray, np.generic, np.random.Generator)

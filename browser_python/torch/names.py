@@ -105,6 +105,12 @@ unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsque
 utils values_copy vander var var_mean vdot version view_as_complex view_as_complex_copy view_as_real view_as_real_copy
 view_copy vmap vsplit vstack wait warnings where while_loop windows xlogy xlogy_ xpu zero_ zeros zeros_like
 """,
+    "torch.accelerator": """
+Any Graph cache current_accelerator current_device_idx current_device_index current_stream deprecated device_count
+device_index empty_cache empty_host_cache get_device_capability get_memory_info graphs is_available max_memory_allocated
+max_memory_reserved memory memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
+reset_peak_memory_stats set_device_idx set_device_index set_stream synchronize torch
+""",
     "torch.autograd": """
 DeviceType Function Mapping NestedIOFunction ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState SavedTensor
 Sequence Variable anomaly_mode backward cast detect_anomaly enable_grad enforce_grad_layout_policy forward_ad function
@@ -261,6 +267,10 @@ enable_reentrant_dispatch functools get_default_nowrap_functions get_ignored_fun
 get_testing_overrides handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic
 is_tensor_like is_tensor_method_or_property redispatch_function resolve_name sys torch types warnings
 wrap_torch_function wraps
+""",
+    "torch.random": """
+Generator TYPE_CHECKING contextlib default_generator fork_rng get_rng_state initial_seed manual_seed seed set_rng_state
+thread_safe_generator torch warnings
 """,
     "torch.special": """
 Tensor airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

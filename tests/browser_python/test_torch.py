@@ -1226,6 +1226,7 @@ UNUSED = {
         "cdist.compute_mode",
         "isin.assume_unique",
         "svd.full_matrices",
+        "fork_rng.devices",
         "softmin._stacklevel",
         "TransformerEncoder.enable_nested_tensor",
         "TransformerEncoder.mask_check",

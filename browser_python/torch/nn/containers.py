@@ -133,8 +133,7 @@ class Named(Module):
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        for n, m in (modules or {}).items():
-            self[n] = m
+        self.update(modules or {})
 
     def __getitem__(self, n: str) -> Any:
         return self.__dict__[self._kind][n]

@@ -11,6 +11,7 @@ from ..dtypes import Device, bool_, int64
 from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
+from ..numbers import INTEGERS
 from ..tensors import Tensor
 from . import functional, init
 from .module import Module
@@ -203,7 +204,9 @@ class LayerNorm(Normalization):
         dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, INTEGERS) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.register_parameter(
@@ -233,7 +236,9 @@ class RMSNorm(Normalization):
         dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, INTEGERS) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.register_parameter(
             "weight", Parameter(ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
@@ -497,6 +502,7 @@ class MultiheadAttention(Module):
         if {kdim, vdim} - {None, embed_dim}:
             refuse("`kdim` or `vdim` other than `embed_dim` of `MultiheadAttention`")
         self.embed_dim, self.num_heads, self.batch_first, self.dropout = embed_dim, num_heads, batch_first, dropout
+        self._qkv_same_embed_dim = True
         self.kdim, self.vdim, self.bias_k, self.bias_v, self.add_zero_attn = embed_dim, embed_dim, None, None, False
         self.head_dim = embed_dim // num_heads
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
