@@ -33,7 +33,13 @@ class generic:  # noqa: N801
         return self
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute that a number shares with arrays: it counts as an array without axes."""
+        """Return an attribute that a number shares with arrays: it counts as an array without axes.
+
+        Methods that would return an array without axes return a number instead, as `x.round()`.
+
+        Raises:
+            AttributeError: arrays do not have it either, or its name begins with `_`.
+        """
         from . import ndarray, raise_missing
 
         if name.startswith("_") or not hasattr(ndarray, name):
@@ -296,7 +302,10 @@ def promoted(a: torch.dtype, b: torch.dtype) -> torch.dtype:
 
 
 def kind_beside(self: Any, other: Any) -> torch.dtype:
-    """Return the dtype of a result with another number. A Python number adapts to that of NumPy."""
+    """Return the dtype of a result of one of NumPy's numbers with another number; a Python number adapts to it.
+
+    But an integer or bool with a Python float gives float64, and a bool with a Python integer int64.
+    """
     if isinstance(other, generic):
         return promoted(self.kind, other.kind)
     if isinstance(other, float) and not self.kind.is_floating_point:

@@ -44,7 +44,13 @@ def chosen(
 ) -> Any:
     """Choose from an array, or from 0, …, a − 1, each equally often or with the probabilities p.
 
-    `different` draws this many different numbers below another one, for a choice without replacement.
+    `draw()` draws a number from 0 to 1, `below(n)` an integer below n, and `different(n, count)` so many different
+    integers below n, for a choice without replacement.
+
+    Raises:
+        ValueError: `a` is an array with several axes, or has too few items for a choice without replacement; or p does
+            not sum to 1.
+        NotImplementedError: `a` has strings, or p is given for a choice without replacement.
     """
     if not isinstance(a, (*INTEGERS, list, tuple, range)) and as_tensor(a).ndim != 1:
         raise ValueError("a must be 1-dimensional")
@@ -96,7 +102,7 @@ def small_enough(n: int, draw: Callable[[], int]) -> int:
 
 # ── PCG64 ─────────────────────────────────────────────────────────────────────────────────────────
 def state_of_seed(seed: int, count: int) -> list[int]:
-    """Return words of 64 bits that a seed determines, as NumPy's `SeedSequence`."""
+    """Return `count` words of 64 bits that a seed (an integer of at least 0) determines, as NumPy's `SeedSequence`."""
     entropy = [seed >> shift & HALF for shift in range(0, max(32, seed.bit_length()), 32)]
     factor = 0x43B0D7E5
 
@@ -146,7 +152,11 @@ def layers() -> tuple[list[float], list[float], list[float]]:
 
 
 class Generator:
-    """A generator of random numbers, as `default_rng` returns it."""
+    """NumPy's generator with PCG64, as `default_rng` returns it: the same numbers as NumPy's for the same seed.
+
+    Normal numbers may differ in their last digits. It is made from the seed, an integer of at least 0; NumPy's class
+    takes a bit generator instead. What the page does not have raises an AttributeError or a NotImplementedError.
+    """
 
     def __init__(self, seed: int) -> None:
         first, second, third, fourth = state_of_seed(seed, 4)
@@ -259,7 +269,10 @@ class Generator:
 
 
 def default_rng(seed: int | Generator | None = None) -> Generator:
-    """Return a generator of random numbers, determined by its seed."""
+    """Return a generator of random numbers, determined by its seed; without one, each call returns another.
+
+    A generator in place of the seed is returned as it is.
+    """
     if isinstance(seed, Generator):
         return seed
     return Generator(int.from_bytes(os.urandom(16), "big") if seed is None else int(seed))
@@ -280,13 +293,24 @@ class State:
 
 
 class RandomState:
-    """A generator of random numbers as before `default_rng`, from the Mersenne Twister."""
+    """NumPy's older generator, with the Mersenne Twister: the same numbers as NumPy's for the same seed.
+
+    The seed is an integer from 0 to 2³² − 1. Without one, each object draws other numbers. All functions of this
+    module, such as `numpy.random.rand`, share one object.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         self._twister: Any = torch.Generator()
         self.seed(seed)
 
     def seed(self, seed: int | None = None) -> None:
+        """Begin again with a seed.
+
+        Raises:
+            ValueError: it is not from 0 to 2³² − 1.
+        """
+        if seed is not None and not 0 <= seed < 2**32:
+            raise ValueError("Seed must be between 0 and 2**32 - 1")
         self._twister.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
 
     def get_state(self) -> State:

@@ -108,7 +108,11 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
 
 
 def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
-    """Return a new tensor, on the only device that exists here, and with a gradient if one is wanted."""
+    """Return the new tensor `t`, set to record its gradient if that is wanted.
+
+    Raises:
+        AssertionError, NotImplementedError: the device is CUDA, or another one that is not the CPU.
+    """
     check_device(device)
     return t.requires_grad_() if requires_grad else t
 
@@ -149,7 +153,13 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
 
 
 def check_range(low: int, high: int, kind: Kind) -> None:
-    """Raise torch's error if integers are too large for their dtype. In uint8, negative ones wrap around."""
+    """Raise torch's error if integers from `low` to `high` do not fit a dtype of integers.
+
+    In uint8, numbers down to −255 fit and wrap around.
+
+    Raises:
+        RuntimeError: they do not fit; for int64, a ValueError.
+    """
     size = 2 ** (8 * kind.itemsize)
     if kind is int64 and not -size <= 2 * low <= 2 * high < size:
         raise ValueError("Overflow when unpacking long long")
@@ -158,9 +168,12 @@ def check_range(low: int, high: int, kind: Kind) -> None:
 
 
 def check_fits(value: float, kind: Kind, name: str = "") -> None:
-    """Raise torch's error if a value is too large for a dtype, or is inf or NaN and the dtype has only integers.
+    """Raise torch's error if a value does not fit a dtype. The message calls the dtype by `name`, or by its C++ type.
 
-    The message calls the dtype by this name, or else by that of its C++ type.
+    Each value fits bool. In uint8, numbers down to −255 fit and wrap around.
+
+    Raises:
+        RuntimeError: the value is too large or too far below 0, or it is inf or NaN and the dtype has only integers.
     """
     if kind is bool_:
         return

@@ -36,7 +36,11 @@ KEYWORDS = {"type_"}  # functions whose trailing underscore only avoids the name
 
 
 def accept_numpy_names(function: F) -> F:
-    """Return a function that also accepts `axis` for `dim` and `keepdims` for `keepdim`, as torch's functions do."""
+    """Return a function that also accepts `axis` for `dim` and `keepdims` for `keepdim`, as torch's functions do.
+
+    One that has neither `dim` nor `keepdim` is returned itself. As torch's, `sum`, `mean`, `prod`, `max` and `min` then
+    raise a TypeError for `keepdim` without `dim`, and each does for one argument by both of its names.
+    """
     code = function.__code__
     takes = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     ours = {numpys: name for numpys, name in {"axis": "dim", "keepdims": "keepdim"}.items() if name in takes}
@@ -49,6 +53,9 @@ def accept_numpy_names(function: F) -> F:
         if not kwargs:
             return function(*args)
         given = {ours.get(name, name): value for name, value in kwargs.items()}
+        if len(given) < len(kwargs):
+            extra = next(name for name in ours if name in kwargs)
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument '{extra}'")
         if needs_dim and len(args) == 1 and "keepdim" in given and "dim" not in given:
             raise TypeError(
                 f"{function.__name__}() received an invalid combination of arguments: `keepdim` without `dim`"
@@ -59,7 +66,7 @@ def accept_numpy_names(function: F) -> F:
 
 
 def method(function: F) -> F:
-    """Add a function to `Tensor` as a method, and return it."""
+    """Add a function to `Tensor` as a method, and return it. It then accepts NumPy's names: `accept_numpy_names`."""
     function = accept_numpy_names(function)
     setattr(Tensor, function.__name__.rstrip("_") if function.__name__ in KEYWORDS else function.__name__, function)
     return function

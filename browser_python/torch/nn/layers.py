@@ -75,7 +75,7 @@ class LazyLinear(Linear):
 
 
 class Unmade:
-    """A parameter of a lazy layer, before its size is known."""
+    """A parameter of a lazy layer, before its size is known: reading any attribute raises a NotImplementedError."""
 
     def __repr__(self) -> str:
         return "<UninitializedParameter>"
@@ -85,7 +85,11 @@ class Unmade:
 
 
 class Embedding(Module):
-    """A table with one row of numbers for each id."""
+    """A table with one row for each id, (num_embeddings, embedding_dim): ids (...) become (..., embedding_dim).
+
+    The rows begin as normal numbers with mean 0 and variance 1. The row `padding_idx` begins as zeros and gets no
+    gradient. Errors are those of `functional.embedding`.
+    """
 
     def __init__(
         self,
@@ -122,7 +126,11 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """Return an embedding with this table (count, width). With `freeze`, training leaves it unchanged."""
+        """Return an embedding with this table (count, width). With `freeze`, training leaves it unchanged.
+
+        Raises:
+            AssertionError: the table is not a matrix, or `padding_idx` is none of its rows.
+        """
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, width = embeddings.shape
@@ -137,7 +145,11 @@ class Embedding(Module):
 
 
 class AnyDropout(Module):
-    """A layer that sets some of the numbers to 0, in training."""
+    """A layer that sets some of the numbers to 0, in training.
+
+    Raises:
+        ValueError: p is not from 0 to 1.
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

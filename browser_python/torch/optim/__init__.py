@@ -65,7 +65,11 @@ class Optimizer:
         return loss
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters with its own settings."""
+        """Add a group of parameters with its own settings, as {"params": …, "lr": …}; others are the defaults.
+
+        Raises:
+            ValueError: a parameter is in another group; or see `parameters_of` and `check_settings`.
+        """
         group = {"params": parameters_of(param_group), **self.defaults, **settings(param_group)}
         known = {id(p) for other in self.param_groups for p in other["params"]}
         if any(id(p) in known for p in group["params"]):
@@ -84,7 +88,11 @@ class Optimizer:
         return {"state": {numbers[id(p)]: state for p, state in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes."""
+        """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes.
+
+        Raises:
+            ValueError: the groups differ in number or size.
+        """
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -108,7 +116,12 @@ def settings(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def parameters_of(group: dict[str, Any]) -> list[Tensor]:
-    """Return the parameters of a group, which names one tensor or several."""
+    """Return the parameters of a group, whose `params` are one tensor or several.
+
+    Raises:
+        TypeError: one of them is not a tensor.
+        ValueError: one is not a leaf: it is the result of an operation, with a gradient to pass on.
+    """
     found = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
     for p in found:
         if not isinstance(p, Tensor):
@@ -119,7 +132,7 @@ def parameters_of(group: dict[str, Any]) -> list[Tensor]:
 
 
 def check_settings(group: dict[str, Any]) -> None:
-    """Raise an error for a negative setting, or a decay rate that is not below 1."""
+    """Raise a ValueError for a negative setting, or for one of `betas` that is not from 0 to below 1."""
     for name, value in group.items():
         for i, beta in enumerate(value if name == "betas" else ()):
             if not 0 <= beta < 1:
