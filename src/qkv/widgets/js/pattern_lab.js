@@ -69,10 +69,17 @@ const ICON = [12, 3]; // the tokens of a small mask, and its window
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-const patterns = (state, set, id) => html`<details class="qkv-tables qkv-cone-choice"><summary>${t`Other patterns`}</summary>
+const patterns = (
+  state,
+  set,
+  id,
+) => html`<details class="qkv-tables qkv-cone-choice"><summary>${t`Other patterns`}</summary>
   <fieldset class="qkv-control"><legend class="qkv-unseen">${t`what a word sees in one layer`}</legend>
     ${Object.entries(PATTERNS).map(
-      ([pattern, name]) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-pattern" .checked=${live(pattern === state.pattern)}
+      ([
+        pattern,
+        name,
+      ]) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-pattern" .checked=${live(pattern === state.pattern)}
         @change=${() => set({ pattern })}>${icon(pattern, state.causal)}<span>${name()}</span></label>`,
     )}
   </fieldset>
