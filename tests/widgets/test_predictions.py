@@ -246,7 +246,7 @@ def test_the_page_is_told_whether_the_reader_was_sure(start):
     page = start("predict", CHOICE)
     page.get_by_role("radio").nth(0).check()
     page.get_by_role("group", name="How sure?").get_by_role("radio", name="sure", exact=True).check()
-    assert check(page) == "The answer is B."
+    assert check(page) == "You said A. The answer is B."
     assert told(page) == [{"isRight": False, "isSure": True}]
     assert page.evaluate("shown.model.get('sure')") is True
     expect(page.get_by_role("radio", name="sure", exact=True)).to_be_checked()

@@ -62,8 +62,9 @@ export default widget("HeadMicroscope", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`<div class="qkv-scope">
-        ${tape(state, seen, set)}
         ${prediction(seen)}
+        ${tape(state, seen, set)}
+        ${lossBar(seen)}
         ${maps(state, seen, set, id)}
       </div>
       <details class="qkv-tables">
@@ -209,7 +210,7 @@ function tape(state, { ids, n, at, row }, set) {
   </div>`;
 }
 
-/** Return the symbol that the model predicts, large, and what came after the query last time; and the loss as a bar.
+/** Return the symbol that the model predicts, large, and what came after the query last time.
  * @param {Seen} seen */
 const prediction = (seen) => html`<div class="qkv-scope-says">
   <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to">${seen.missing ? "…" : symbol(seen.best[0])}</b></p>
@@ -217,7 +218,6 @@ const prediction = (seen) => html`<div class="qkv-scope-says">
     <p class="qkv-scope-next">${predictionText(seen)}</p>
     <p class="qkv-scope-last">${lastTimeText(seen)}</p>
   </div>
-  ${lossBar(seen)}
 </div>`;
 
 const GUESS = Math.log(SYMBOLS.length); // the loss of an even guess
@@ -285,7 +285,8 @@ const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
 /** What a press on a map does: a loudspeaker that is silenced. */
 const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path d="M10.5 5.5l5 5m0-5l-5 5" /></svg>`;
 
-/** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
+/** Return a head: its name, and its weights as a map that is crossed out when the head is silent. Before anything is moved,
+ * only the chosen head shows what a press on its map does.
  * @param {number} head
  * @param {State} state
  * @param {Seen} seen
@@ -294,6 +295,7 @@ const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="t
 function map(head, state, { n, at, maps, modes }, set, id) {
   const weights = maps[head];
   const isOn = modes[head] === "on";
+  const isNext = head === state.head || state.position >= 0 || modes !== ALL_ON;
   const name = short(head);
   const picture = heatmap({
     label: t`Weights of head ${name}.`,
@@ -309,7 +311,7 @@ function map(head, state, { n, at, maps, modes }, set, id) {
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
         @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
-      ${isOn ? MUTE : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
+      ${isOn ? (isNext ? MUTE : nothing) : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
     </label>
   </div>`;
 }
