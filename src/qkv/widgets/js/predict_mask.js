@@ -33,8 +33,7 @@ export default prediction("PredictMask", {
 
 const legend = () =>
   html`<span><i data-may="true"></i> ${t`seen`}</span> <span><i data-may="false"></i> ${t`hidden`}</span>`;
-const differs = () =>
-  html`<span><i class="qkv-differs"><i data-may="true"></i></i> ${t`corner: yours`}</span>`;
+const differs = () => html`<span><i class="qkv-differs"><i data-may="true"></i></i> ${t`corner: yours`}</span>`;
 
 /** Count the cells in which two masks differ.
  * @param {Mask} answer
