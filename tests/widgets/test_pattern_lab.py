@@ -167,8 +167,8 @@ TOUCHED = """() => {
   const box = (e) => e.getBoundingClientRect();
   const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
   const [name, ring] = [".qkv-cone-word", ".qkv-cone-edge"].map((part) => box(document.querySelector(part)));
-  const layers = [...document.querySelectorAll(".qkv-cone-layer")].filter((e) => !apart(ring, box(e)));
-  return [...layers, ...[...document.querySelectorAll(".qkv-cone-says > *")].filter((e) => !apart(name, box(e)))].length;
+  const touched = (texts, by) => [...document.querySelectorAll(texts)].filter((e) => !apart(by, box(e))).length;
+  return touched(".qkv-cone-layer", ring) + touched(".qkv-cone-says > *", name);
 }"""
 
 
