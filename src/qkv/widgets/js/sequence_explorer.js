@@ -186,7 +186,7 @@ const KINDS = {
     columns: ({ patch }) =>
       Array.from({ length: patch * patch }, (_, i) => [t`red ${i + 1}`, t`green ${i + 1}`, t`blue ${i + 1}`]).flat(),
     marks: () => [],
-    caption: (_, size) => t`${size}, three numbers for each pixel.`,
+    caption: (_, size) => t`${size}, 3 numbers a pixel.`,
     picture: ({ patch }) => inTheirColours(patch),
     drawn: drawImage,
     settings: ({ patch }, set) =>
