@@ -451,6 +451,7 @@ class Session:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.notebook = cells.Notebook(cells.make_shell())
+        vars(builtins)["print"] = cells.printing_unseen(sys.stdout)
         self.process = os.getpid()
         self.cell_id, self.checks = 0, 0
         self.postponed: dict[str, Any] = {}
