@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
 from typing import Any, NoReturn
 
 import torch
+from torch.numbers import INTEGERS
 
-from . import array_or_number, as_tensor, missing_message, ndarray, torch_dtype
+from . import array_or_number, as_tensor, missing_getattr, missing_message, ndarray, raise_missing, torch_dtype
 from .numbers import number_of
 
-Size = int | Sequence[int] | None
+Size = Any  # an integer, several in a tuple or list, or None
 HALF, WHOLE = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # 32 and 64 bits
 POOL = 4  # words of the pool in which a seed is mixed
 
@@ -28,7 +29,7 @@ def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64
     """Return one number, or an array of this size."""
     if size is None:
         return draw() if kind is torch.float64 else number_of(draw(), kind)
-    shape = (size,) if isinstance(size, int) else tuple(size)
+    shape = (size,) if isinstance(size, INTEGERS) else tuple(size)
     return ndarray(torch.tensor([draw() for _ in range(math.prod(shape))], dtype=kind).reshape(shape))
 
 
@@ -43,15 +44,21 @@ def chosen(
 ) -> Any:
     """Choose from an array, or from 0, …, a − 1, each equally often or with the probabilities p.
 
-    `different` draws this many different numbers below another one, for a choice without replacement.
+    `draw()` draws a number from 0 to 1, `below(n)` an integer below n, and `different(n, count)` so many different
+    integers below n, for a choice without replacement.
+
+    Raises:
+        ValueError: `a` is an array with several axes, or has too few items for a choice without replacement; or p does
+            not sum to 1.
+        NotImplementedError: `a` has strings, or p is given for a choice without replacement.
     """
-    if not isinstance(a, (int, list, tuple, range)) and as_tensor(a).ndim != 1:
+    if not isinstance(a, (*INTEGERS, list, tuple, range)) and as_tensor(a).ndim != 1:
         raise ValueError("a must be 1-dimensional")
-    n = a if isinstance(a, int) else len(a)
+    n = a if isinstance(a, INTEGERS) else len(a)
     if not replace:
         if p is not None:
             raise NotImplementedError(missing_message("`numpy.random.choice` without replacement with probabilities"))
-        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        shape = () if size is None else (size,) if isinstance(size, INTEGERS) else tuple(size)
         if math.prod(shape) > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
         places = array_or_number(torch.tensor(different(n, math.prod(shape)), dtype=torch.int64).reshape(shape))
@@ -64,18 +71,18 @@ def chosen(
         places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
     if isinstance(a, (list, tuple)) and any(isinstance(x, str) for x in a):
         raise NotImplementedError(missing_message("an array of `str`"))
-    if isinstance(a, int):
+    if isinstance(a, INTEGERS):
         return places if isinstance(places, ndarray) else int(places)
     return array_or_number(as_tensor(a)[as_tensor(places)])
 
 
 def shuffled(x: Any, below: Callable[[int], int]) -> ndarray:
     """Return the parts of an array along its first axis, or 0, …, x − 1, in a random order."""
-    order = list(range(x if isinstance(x, int) else len(x)))
+    order = list(range(x if isinstance(x, INTEGERS) else len(x)))
     for i in range(len(order) - 1, 0, -1):
         j = below(i + 1)
         order[i], order[j] = order[j], order[i]
-    return ndarray(torch.tensor(order, dtype=torch.int64) if isinstance(x, int) else as_tensor(x)[order])
+    return ndarray(torch.tensor(order, dtype=torch.int64) if isinstance(x, INTEGERS) else as_tensor(x)[order])
 
 
 def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
@@ -86,6 +93,7 @@ def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
 
 def small_enough(n: int, draw: Callable[[], int]) -> int:
     """Draw an integer from 0 to n − 1: words of as many bits as n − 1 has, until one is small enough."""
+    n = int(n)
     mask = (1 << (n - 1).bit_length()) - 1
     while n > 1 and (value := draw() & mask) >= n:
         pass
@@ -94,7 +102,7 @@ def small_enough(n: int, draw: Callable[[], int]) -> int:
 
 # ── PCG64 ─────────────────────────────────────────────────────────────────────────────────────────
 def state_of_seed(seed: int, count: int) -> list[int]:
-    """Return words of 64 bits that a seed determines, as NumPy's `SeedSequence`."""
+    """Return `count` words of 64 bits that a seed (an integer of at least 0) determines, as NumPy's `SeedSequence`."""
     entropy = [seed >> shift & HALF for shift in range(0, max(32, seed.bit_length()), 32)]
     factor = 0x43B0D7E5
 
@@ -144,7 +152,11 @@ def layers() -> tuple[list[float], list[float], list[float]]:
 
 
 class Generator:
-    """A generator of random numbers, as `default_rng` returns it."""
+    """NumPy's generator with PCG64, as `default_rng` returns it: the same numbers as NumPy's for the same seed.
+
+    Normal numbers may differ in their last digits. It is made from the seed, an integer of at least 0; NumPy's class
+    takes a bit generator instead. What the page does not have raises an AttributeError or a NotImplementedError.
+    """
 
     def __init__(self, seed: int) -> None:
         first, second, third, fourth = state_of_seed(seed, 4)
@@ -253,11 +265,14 @@ class Generator:
         return "Generator(PCG64)"
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(missing_message(f"`numpy.random.Generator.{name}`"))
+        raise_missing(self, name)
 
 
 def default_rng(seed: int | Generator | None = None) -> Generator:
-    """Return a generator of random numbers, determined by its seed."""
+    """Return a generator of random numbers, determined by its seed; without one, each call returns another.
+
+    A generator in place of the seed is returned as it is.
+    """
     if isinstance(seed, Generator):
         return seed
     return Generator(int.from_bytes(os.urandom(16), "big") if seed is None else int(seed))
@@ -278,13 +293,24 @@ class State:
 
 
 class RandomState:
-    """A generator of random numbers as before `default_rng`, from the Mersenne Twister."""
+    """NumPy's older generator, with the Mersenne Twister: the same numbers as NumPy's for the same seed.
+
+    The seed is an integer from 0 to 2³² − 1. Without one, each object draws other numbers. All functions of this
+    module, such as `numpy.random.rand`, share one object.
+    """
 
     def __init__(self, seed: int | None = None) -> None:
         self._twister: Any = torch.Generator()
         self.seed(seed)
 
     def seed(self, seed: int | None = None) -> None:
+        """Begin again with a seed.
+
+        Raises:
+            ValueError: it is not from 0 to 2³² − 1.
+        """
+        if seed is not None and not 0 <= seed < 2**32:
+            raise ValueError("Seed must be between 0 and 2**32 - 1")
         self._twister.manual_seed(int.from_bytes(os.urandom(4), "big") if seed is None else seed)
 
     def get_state(self) -> State:
@@ -370,7 +396,7 @@ class RandomState:
         shuffle_in_place(x, self._below)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(missing_message(f"`numpy.random.RandomState.{name}`"))
+        raise_missing(self, name)
 
 
 COMMON = RandomState()  # that of all functions of this module
@@ -378,5 +404,4 @@ for _name in (name for name in vars(RandomState) if not name.startswith("_")):
     globals()[_name] = getattr(COMMON, _name)
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(missing_message(f"`numpy.random.{name}`"))
+__getattr__ = missing_getattr("numpy.random")

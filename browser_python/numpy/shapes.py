@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.numbers import INTEGERS
 
 from . import array, array_or_number, as_tensor, concatenate, int64, missing_message, ndarray, stack
 
@@ -43,7 +45,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
         ValueError: one of these has another size.
     """
     t = as_tensor(x)
-    for d in [axis] if isinstance(axis, int) else axis or ():
+    for d in [axis] if isinstance(axis, INTEGERS) else axis or ():
         if t.shape[d] != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return ndarray(t.squeeze() if axis is None else t.squeeze(axis))
@@ -76,18 +78,18 @@ def roll(x: Any, shift: Any, axis: Any = None) -> ndarray:
 
 def tile(x: Any, reps: Any) -> ndarray:
     """Repeat an array this often along its axes."""
-    t, counts = as_tensor(x), (reps,) if isinstance(reps, int) else tuple(reps)
+    t, counts = as_tensor(x), (reps,) if isinstance(reps, INTEGERS) else tuple(reps)
     counts = (1,) * (t.ndim - len(counts)) + counts
     return ndarray(t.reshape((1,) * (len(counts) - t.ndim) + tuple(t.shape)).repeat(*counts))
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> ndarray:
-    counts = repeats if isinstance(repeats, int) else as_tensor(repeats)
+    counts = repeats if isinstance(repeats, INTEGERS) else as_tensor(repeats)
     return ndarray(as_tensor(x).repeat_interleave(counts, axis))
 
 
 def broadcast_to(x: Any, shape: Any) -> ndarray:
-    return ndarray(as_tensor(x).expand((shape,) if isinstance(shape, int) else tuple(shape)).clone())
+    return ndarray(as_tensor(x).expand((shape,) if isinstance(shape, INTEGERS) else tuple(shape)).clone())
 
 
 def at_least_2d(x: Any) -> torch.Tensor:
@@ -116,7 +118,7 @@ def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
     """Split an axis into so many parts, of which the first ones may be larger, or before these indices."""
     t = as_tensor(x)
     n = t.shape[axis]
-    if isinstance(parts, int):
+    if isinstance(parts, INTEGERS):
         ends = list(itertools.accumulate(n // parts + (i < n % parts) for i in range(parts)))
     else:
         ends = [*parts, n]
@@ -124,7 +126,7 @@ def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
 
 
 def split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
-    if isinstance(parts, int) and as_tensor(x).shape[axis] % parts:
+    if isinstance(parts, INTEGERS) and as_tensor(x).shape[axis] % parts:
         raise ValueError("array split does not result in an equal division")
     return array_split(x, parts, axis)
 
@@ -179,14 +181,23 @@ def ix_(*lists: Any) -> tuple[ndarray, ...]:
     return tuple(ndarray(as_tensor(x)).reshape(*[-1 if i == j else 1 for j in range(n)]) for i, x in enumerate(lists))
 
 
+def within(axis: int, n: int) -> int:
+    """Return an axis as a number from 0, of n axes.
+
+    Raises:
+        IndexError: there is no such axis.
+    """
+    if not -n <= axis < n:
+        raise IndexError(f"axis {axis} is out of bounds for array of dimension {n}")
+    return axis % n
+
+
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     """Return the parts at these indices along an axis, or of the flat array."""
     t, at = as_tensor(x), as_tensor(indices)
-    return (
-        ndarray(t)[ndarray(at)]
-        if axis == 0
-        else array_or_number(t.flatten()[at] if axis is None else t.index_select(axis, at.flatten()))
-    )
+    if axis is None:
+        return array_or_number(t.flatten()[at])
+    return array_or_number(t[(slice(None),) * within(axis, t.ndim) + (at,)])
 
 
 def take_along_axis(x: Any, indices: Any, axis: int = -1) -> ndarray:
@@ -194,7 +205,15 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> ndarray:
 
 
 def unravel_index(index: int, shape: Sequence[int]) -> tuple[Any, ...]:
-    """Return the index along each axis of a place in the flat array."""
+    """Return the index along each axis of a place in the flat array, where the last axis runs fastest.
+
+    Raises:
+        ValueError: an array of this shape has no such place.
+    """
+    size = math.prod(shape)
+    for place in as_tensor(index).flatten().tolist():
+        if not 0 <= place < size:
+            raise ValueError(f"index {place} is out of bounds for array with size {size}")
     found: list[Any] = []
     for n in reversed(shape):
         found.insert(0, int64(index % n))
@@ -209,7 +228,10 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Any 
 
 
 def vectorize(function: Callable[..., Any]) -> Callable[..., ndarray]:
-    """Return a function that applies another one to each number of arrays, which are broadcast."""
+    """Return a function that applies another one to the numbers of arrays, which are broadcast, one of each at a time.
+
+    Its result is an array of the broadcast shape.
+    """
 
     def apply(*arrays: Any) -> ndarray:
         tensors = torch.broadcast_tensors(*map(as_tensor, arrays))
@@ -220,13 +242,22 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., ndarray]:
 
 
 def apply_along_axis(function: Callable[..., Any], axis: int, x: Any) -> ndarray:
-    """Apply a function to each row of a matrix, or to each column (axis 0)."""
+    """Apply a function to each row of a matrix (axis 1 or −1), or to each column (axis 0), and return the results.
+
+    The function gets an array with one axis. If it returns numbers, the result has one axis, too. If it returns arrays
+    with one axis, they are the rows of the result, or its columns.
+
+    Raises:
+        NotImplementedError: `x` is not a matrix.
+        IndexError: it has no such axis.
+    """
     t = as_tensor(x)
     if t.ndim != 2:
         raise NotImplementedError(missing_message("`numpy.apply_along_axis` of other than two axes"))
-    found = [function(ndarray(row)) for row in (t if axis in (1, -1) else t.T)]
+    by_rows = within(axis, 2) == 1
+    found = [function(ndarray(row)) for row in (t if by_rows else t.T)]
     if isinstance(found[0], ndarray):
-        return stack(found, 0 if axis in (1, -1) else 1)
+        return stack(found, 0 if by_rows else 1)
     return array(found)
 
 

@@ -165,7 +165,10 @@ def traceback_of(error: BaseException) -> str:
 
 
 def why_not_checked(name: str, problem: str) -> str:
-    """Return a message that says why there is no answer of this name to check."""
+    """Return a message that says why there is no answer of this name to check.
+
+    `problem` is the traceback of the answer's cell, or "" if it ran.
+    """
     if not problem:
         return t("Nothing in your cell is called `{name}`. Which name stands after `def` or `class`?", name=name)
     lines = [line.strip() for line in problem.strip().splitlines()]
@@ -180,7 +183,10 @@ def last_line(problem: str) -> str:
 
 
 def note_on_cell_above(problems: list[str]) -> str:
-    """Return a line that names the first error of the cells above; empty if all of them ran."""
+    """Return a line, with its end, that names the first error of the cells above; empty if all of them ran.
+
+    `problems` has for each of these cells its traceback, or "" if it ran.
+    """
     problem = next(filter(None, problems), "")
     if not problem:
         return ""
@@ -189,7 +195,10 @@ def note_on_cell_above(problems: list[str]) -> str:
 
 
 def note_on_failed_answer(problems: list[str]) -> str:
-    """Return a note for a NameError: that an earlier answer did not run. Empty if all earlier cells ran."""
+    """Return a sentence for a NameError: that an earlier answer did not run. Empty if all earlier cells ran.
+
+    `problems` has for each earlier cell its traceback, or "" if it ran.
+    """
     problem = next(filter(None, problems), "")
     if not problem:
         return ""
@@ -199,7 +208,18 @@ def note_on_failed_answer(problems: list[str]) -> str:
 def check_answer(
     question_id: str, name: str, names: dict[str, Any], problems: list[str], send_first: Callable[[str], object]
 ) -> dict[str, Any]:
-    """Check the answer of this name as `check` does, and return the verdict with its card as HTML."""
+    """Check the answer of this name as `check` does, and return the verdict with its card as HTML.
+
+    Args:
+        question_id: the question, as "5.4"
+        name: the answer's name among `names`
+        names: what the cells have defined
+        problems: for each cell its traceback, or "" if it ran; the answer's cell is the last
+        send_first: gets a first verdict as JSON, if the search for a misconception goes on
+
+    Returns:
+        the status, points, misconception, message and html
+    """
     since, sent = time.perf_counter(), False
     question, given, problem = find(question_id), names.get(name), problems[-1]
     if given is None and (problem or name not in names):

@@ -31,8 +31,9 @@ class Reduced(NamedTuple):
     """How a reduction walks over a tensor of one shape.
 
     Attributes:
-        dims, order: the reduced axes, and all axes in the order that has these last; None if they are last
-        n, m: the length of a row, and how many rows there are
+        dims: the reduced axes
+        order: all axes, in the order that has the reduced ones last; None if they already are
+        n, m: how many numbers a row has, which are reduced to one, and how many rows there are
         shape, kept: the shape of the result without the reduced axes, and with axes of size 1 for them
     """
 
@@ -142,9 +143,12 @@ def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | No
 def var(
     x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> Tensor:
-    """Return the variance: the sum of squared distances from the mean, divided by n − `correction`.
+    """Return the variance over these axes, or of all numbers: Σ (x − mean)² / (n − `correction`).
 
-    The correction is 1, or 0 if `unbiased` is False.
+    The correction is 1, or 0 if `unbiased` is False, which may also stand in the place of `dim`.
+
+    Raises:
+        RuntimeError: the dtype is not floating-point.
     """
     if x.dtype.kind < FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -180,7 +184,7 @@ def root(x: Tensor, p: float) -> Tensor:
 def var_mean(
     x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the variance and the mean."""
+    """Return the variance and the mean, in this order: see `var`."""
     return var(x, dim, unbiased, keepdim, correction=correction), mean(
         x, None if isinstance(dim, bool) else dim, keepdim
     )
@@ -189,7 +193,7 @@ def var_mean(
 def std_mean(
     x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return the standard deviation and the mean."""
+    """Return the standard deviation and the mean, in this order: see `var`."""
     deviation, average = var_mean(x, dim, unbiased, keepdim, correction=correction)
     return root(deviation, 2), average
 

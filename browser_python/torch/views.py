@@ -26,7 +26,7 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse
-from .numbers import convert_numbers
+from .numbers import convert_numbers, plain
 from .shapes import Axes, Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
 from .tensors import (
     Tensor,
@@ -95,7 +95,11 @@ def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
 
 @method
 def transpose(x: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Return a view with two axes exchanged."""
+    """Return a view with two axes exchanged.
+
+    Raises:
+        IndexError: there is no such axis.
+    """
     n = len(x.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
     if not n:
@@ -119,7 +123,13 @@ def T(x: Tensor) -> Tensor:
 
 @attribute
 def mT(x: Tensor) -> Tensor:
-    """Return the matrices transposed; a single number stays as it is."""
+    """Return a view with the last two axes exchanged. A tensor without axes is returned as it is.
+
+    Shapes:
+        x (..., m, n); result (..., n, m)
+    Raises:
+        RuntimeError: x has one axis.
+    """
     if x.ndim == 0:
         return x
     if x.ndim == 1:
@@ -154,7 +164,11 @@ def view_as(x: Tensor, other: Tensor) -> Tensor:
 
 @method
 def reshape(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
-    """Return a view in another shape, or a copy where no view is possible. One size may be −1."""
+    """Return a view in another shape, or a copy where no view is possible. One size may be −1.
+
+    Raises:
+        RuntimeError: the shape has another number of elements.
+    """
     shape = infer_size(sizes_of(sizes), x.numel())
     if view_strides(x, shape) is not None:
         return x._as_view(lambda t: view_of(t, shape, view_strides(t, shape), t._offset))
@@ -168,7 +182,11 @@ def reshape_as(x: Tensor, other: Tensor) -> Tensor:
 
 @method
 def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Merge the axes from `start_dim` to `end_dim` into one."""
+    """Merge the axes from `start_dim` to `end_dim`, which is included, into one; a view where that is possible.
+
+    Raises:
+        RuntimeError: `start_dim` comes after `end_dim`.
+    """
     a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
     if not x.ndim:
         return x.reshape(1)
@@ -186,7 +204,11 @@ def ravel(x: Tensor) -> Tensor:
 
 @method
 def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split an axis into axes of these sizes, of which one may be −1."""
+    """Split an axis into axes of these sizes, of which one may be −1; a view where that is possible.
+
+    Raises:
+        RuntimeError: the product of the sizes is not the size of the axis.
+    """
     if not x.ndim:
         raise RuntimeError(
             f"unflatten got an unexpected error:\nDimension specified as {dim} but tensor has no dimensions"
@@ -260,7 +282,7 @@ def expand_as(x: Tensor, other: Tensor) -> Tensor:
 @method
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window."""
-    d = axis_of(dimension, x.ndim)
+    d, size, step = axis_of(dimension, x.ndim), plain(size), plain(step)
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
             raise RuntimeError(f"{name} is {given} but must be {'>= 0' if least == 0 else '> 0'}")
@@ -284,7 +306,8 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     Raises:
         RuntimeError: the storage is too short.
     """
-    o = x._offset if storage_offset is None else storage_offset
+    size, stride = [plain(n) for n in size], [plain(step) for step in stride]
+    o = x._offset if storage_offset is None else plain(storage_offset)
     last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= len(x._data):
         raise RuntimeError(
@@ -329,7 +352,7 @@ Tensor.data = data.setter(set_data)
 @method
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis."""
-    a, b = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim)
+    a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), plain(offset)
     n = max(0, min(x.shape[a] + min(0, offset), x.shape[b] - max(0, offset)))
     keep = [i for i in range(x.ndim) if i not in (a, b)]
 

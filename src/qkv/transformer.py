@@ -114,8 +114,18 @@ class FeedForward(nn.Module):
 class TransformerShape:
     """The sizes and options of a transformer.
 
-    With d_hidden = 0 a block has no feed-forward network. If `tied`, the embedding and the
-    unembedding share one matrix.
+    Attributes:
+        vocab_size: the number of tokens that it knows
+        d_model: the number of features, a multiple of n_heads; or making a block raises ValueError
+        n_layers: the number of blocks
+        n_heads: the number of heads in each attention
+        d_hidden: the width of the feed-forward network; with 0, a block has none
+        n_max: the number of positions that it has vectors for, so the length of the longest text
+        norm_first: whether a norm comes before each part (pre-norm), or after each sum (post-norm)
+        norm: makes a norm from the number of features
+        activation: the activation of the feed-forward network
+        dropout: the probability with which dropout sets a number to 0 in training
+        tied: whether the embedding and the unembedding share one matrix
     """
 
     vocab_size: int
@@ -225,6 +235,8 @@ class Embedding(nn.Module):
         ids (B, n), the tokens at positions start … start + n − 1
     Returns:
         (B, n, d_model)
+    Raises:
+        ValueError: the ids reach past n_max.
     """
 
     def __init__(self, shape: TransformerShape) -> None:
@@ -274,6 +286,8 @@ class Encoder(nn.Module):
         ids (B, n)   real (B, n) bool, False = padding, which no token attends to
     Returns:
         states (B, n, d_model)
+    Raises:
+        ValueError: n is larger than n_max.
     """
 
     def __init__(self, shape: TransformerShape) -> None:
@@ -290,13 +304,16 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """A decoder that predicts the next token at every position from the tokens up to it.
 
-    With `cross`, every block also attends to a memory: the states of an encoder.
+    With `cross`, every block also attends to a memory: the states of an encoder. Every call must
+    then give one. Without a memory, cross-attention would see the later tokens of `ids`.
 
     Shapes:
         ids (B, n_new)   caches, one for each layer, which hold the earlier tokens
         memory (B, n_m, d_model)   memory_real (B, n_m) bool, False = padding
     Returns:
         logits (B, n_new, vocab_size); n_new positions are added to each cache
+    Raises:
+        ValueError: the ids, after those in the caches, reach past n_max.
     """
 
     def __init__(self, shape: TransformerShape, cross: bool = False) -> None:
@@ -331,10 +348,14 @@ class Decoder(nn.Module):
 class EncoderDecoder(nn.Module):
     """An encoder for one text, and a decoder for another that attends to it [Vaswani et al., 2017].
 
+    It is made from the shape of the encoder and that of the decoder, with the same d_model.
+
     Shapes:
-        source (B, n_m)   target (B, n)   real (B, n_m) bool, False = padding of the source
+        source (B, n_m), target (B, n) of integers   real (B, n_m) bool, False = padding of the source
     Returns:
-        logits (B, n, vocab_size), for the token after each token of the target
+        logits (B, n, vocab_size) of the decoder, for the token after each token of the target
+    Raises:
+        ValueError: a text is longer than n_max of its shape.
     """
 
     def __init__(self, source: TransformerShape, target: TransformerShape) -> None:

@@ -284,6 +284,15 @@ def test_a_press_on_a_map_silences_its_head_and_the_bar_of_the_loss_grows(open_p
 
 
 @pytest.mark.browser
+def test_only_the_chosen_head_shows_what_a_press_does_until_the_ring_is_dragged(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    muted = widget.locator(".qkv-scope-head:has(.qkv-scope-mute) .qkv-pick")
+    expect(muted).to_have_text(["2.1"])
+    widget.get_by_role("slider", name="position").press("ArrowLeft")
+    expect(muted).to_have_text(["1.1", "1.2", "2.1", "2.2"])
+
+
+@pytest.mark.browser
 def test_it_is_as_high_with_any_text_and_any_replacement_and_fits_on_a_phone(open_page: OpenPage):
     page = open_phone(open_page)
     widget = show(page)

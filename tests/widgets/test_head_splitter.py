@@ -368,15 +368,26 @@ def test_in_forced_colours_the_changed_word_and_what_is_wrong_can_be_seen(open_p
     page = opened(open_page(width=390, forced_colors="active"), STATE)
     colour = "e => getComputedStyle(e).backgroundColor"
     entries = way(page, "reshape alone").locator("i")
-    kinds = [entries.and_(page.locator(kind)).first for kind in (".qkv-nudged", ".qkv-token-1")]
+    kinds = [entries.and_(page.locator(kind)).first for kind in (".qkv-nudged", ":not(.qkv-nudged)")]
     changed, other = (entry.evaluate(colour) for entry in kinds)
     assert changed != other
     outlines = (
         way(page, "reshape alone")
         .locator(".qkv-pieces > span")
-        .evaluate_all("es => es.map((e) => [e.classList.contains('qkv-amiss'), getComputedStyle(e).outlineStyle])")
+        .evaluate_all("es => es.map((e) => [e.matches('.qkv-nudged.qkv-amiss'), getComputedStyle(e).outlineStyle])")
     )
     assert {tuple(each) for each in outlines} == {(True, "double"), (False, "none")}
+
+
+def test_only_the_changed_word_is_followed(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE)
+    spans = page.locator(".qkv-pieces > span")
+    seen = spans.evaluate_all("es => es.map((e) => [e.innerText, getComputedStyle(e).outlineStyle])")
+    assert {word for word, outline in seen if outline == "solid"} == {"hungry"}, "a frame, where it is misplaced"
+    colours = page.locator(".qkv-way i").evaluate_all(
+        "es => es.map((e) => [e.matches('.qkv-nudged'), getComputedStyle(e).backgroundColor])"
+    )
+    assert len({tuple(each) for each in colours}) == 2, "its entries have one colour, all others another"
 
 
 @pytest.mark.parametrize("width", [360, 390])

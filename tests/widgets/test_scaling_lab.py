@@ -32,7 +32,7 @@ def test_the_histogram_is_dragged_wider(lab: Page):
         drag(lab, area, 0.5 + score / 260)
         assert lab.evaluate("shown[0].model.get('d_k')") == d_k
         edge = lab.locator("svg:has(> .qkv-grip)").evaluate("e => parseFloat(e.style.left)")
-        assert edge == pytest.approx(50 + 100 * 3 * d_k**0.5 / 260, abs=0.01)
+        assert edge == pytest.approx(50 - 100 * 3 * d_k**0.5 / 260, abs=0.01)
     expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "16")
 
 
@@ -41,7 +41,7 @@ def test_the_handle_hangs_below_the_axis_at_the_edge_of_the_scores(lab: Page):
         lab.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
         frame(lab)
         handle, curve, line = (
-            lab.locator(each).last.bounding_box() for each in (".qkv-grip", ".qkv-scores", ".qkv-here")
+            lab.locator(each).first.bounding_box() for each in (".qkv-grip", ".qkv-scores", ".qkv-here")
         )
         assert handle
         assert curve
@@ -88,6 +88,25 @@ def test_a_narrow_histogram_says_where_its_scores_lie(lab: Page):
     expect(histogram).not_to_contain_text("divided:")
     lab.get_by_role("switch").check()
     expect(histogram).to_have_text(re.compile(r"dashed:\s*not divided\s*divided:\s*−[2-5]\.\d to [2-5]\.\d\s*$"))
+
+
+def test_the_axis_of_divided_scores_is_zoomed_and_the_others_leave_the_frame(lab: Page):
+    plotted = lab.locator(".qkv-widened .qkv-plot > svg")
+    ticks = plotted.locator("text")
+    assert ticks.all_text_contents() == ["−100", "−50", "0", "50", "100"]
+    expect(lab.locator(".qkv-plain")).to_be_hidden()
+    lab.get_by_role("switch").check()
+    assert ticks.all_text_contents()[:5] == ["−10", "−5", "0", "5", "10"]
+    lab.wait_for_timeout(500)  # it glides
+    area, divided, dashed = (
+        each.bounding_box() for each in (plotted, lab.locator(".qkv-scores"), lab.locator(".qkv-plain"))
+    )
+    assert area
+    assert divided
+    assert dashed
+    assert 0.2 < divided["width"] / area["width"] < 0.5, "no spike"
+    assert dashed["width"] > 3 * area["width"]
+    expect(lab.locator(".qkv-here")).to_have_count(0)
 
 
 # The rings, and the texts that one of them covers.

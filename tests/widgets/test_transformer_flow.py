@@ -140,8 +140,29 @@ def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget.get_by_role("radio", name="tasty").check()
     expect(answer).to_contain_text("stands for mouse")
     widget.get_by_role("switch", name="residual").press("Space")
-    expect(answer).to_contain_text("7 classes wrong.")
+    expect(answer).to_contain_text("7 classes are wrong.")
     expect(widget.get_by_role("status")).to_contain_text("7 classes")
+
+
+@pytest.mark.browser
+def test_no_wrong_class_is_no_zero(open_page: OpenPage):
+    widget = show(open_page(), sentence=SENTENCES[1])
+    answer = widget.locator(".qkv-flow-answer")
+    expect(answer).to_have_text("All classes are right. “it” stands for mouse. Press a box.")
+    widget.get_by_role("switch", name="feed-forward").press("Space")
+    expect(answer).to_have_text(re.compile(r"^[1-9] class(es)? (is|are) wrong\. “it” stands for mouse\.$"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 390])
+@pytest.mark.parametrize("off", [{"feed_forward": False}, {"residual": False}], ids=str)
+def test_wrong_classes_stay_within_the_card(open_page: OpenPage, width: int, off: dict[str, bool]):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    widget = show(page, sentence="I saw a saw", **off)
+    edge = widget.evaluate("e => e.getBoundingClientRect().right")
+    ends = widget.locator(".qkv-flow-answer-of").evaluate_all("all => all.map((e) => e.getBoundingClientRect().right)")
+    assert max(ends) < edge - 2
 
 
 @pytest.mark.browser
@@ -209,7 +230,7 @@ def test_a_part_that_is_off_is_a_dashed_outline_but_the_network_asks_for_a_press
     widget.get_by_role("switch", name="feed-forward").press("Space")
     assert dashed() == ["residual", *["norm"] * 3]
     network = widget.locator("[data-part=feed_forward]")
-    expect(network).to_have_text("FFN off: press")
+    expect(network).to_have_text("FFN off")
     assert network.evaluate("e => getComputedStyle(e).borderWidth") == "2px"
     expect(widget.locator("[data-idle=true]")).to_have_count(1)
     expect(widget.locator("[data-idle=true]")).to_be_hidden()

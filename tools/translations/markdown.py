@@ -53,7 +53,7 @@ def parts(source: str) -> list[Part]:
 
 
 def block_end(lines: list[str], at: int) -> int:
-    """Return the line after the block that begins at a line."""
+    """Return the index of the line after the block that begins at a line, given by its index."""
     if fence := FENCE.match(lines[at]):
         return next((i + 1 for i in range(at + 1, len(lines)) if lines[i].startswith(fence[1])), len(lines))
     if lines[at].startswith("$$"):
@@ -72,7 +72,7 @@ def is_text(line: str) -> bool:
 
 
 def block_parts(lines: list[str]) -> Iterator[Part]:
-    """Yield the parts of a block."""
+    """Yield the parts of a block, given by its lines."""
     first, whole = lines[0], "\n".join(lines)
     if first == GLOSSARY:
         yield from glossary_parts(whole)
@@ -99,7 +99,10 @@ def block_parts(lines: list[str]) -> Iterator[Part]:
 
 
 def glossary_parts(whole: str) -> Iterator[Part]:
-    """Yield the parts of a glossary: each definition, on one line, and what is between two of them."""
+    """Yield the parts of a glossary, a block with its fences: each definition, on one line, and what is between two.
+
+    A definition is to be translated: neighbouring lines that begin with two spaces, but not those with Chinese names.
+    """
     for piece in DEFINITION.split(whole):
         if DEFINITION.fullmatch(piece):
             yield from (Part("  "), unit(" ".join(piece.split()), "definition"), Part("\n"))
@@ -108,7 +111,10 @@ def glossary_parts(whole: str) -> Iterator[Part]:
 
 
 def map_parts(whole: str) -> Iterator[Part]:
-    """Yield the parts of the map of the course: the question of each chapter, and what is between two of them."""
+    """Yield the parts of the map of the course, a block with its fences: together they are `whole` again.
+
+    In a line `name: question`, the question is to be translated.
+    """
     at = 0
     for found in QUESTION.finditer(whole):
         yield from (Part(whole[at : found.start(2)]), unit(found[2], "question"))

@@ -27,7 +27,7 @@ IN_TEMPLATE = re.compile(r"\bt\(\"([^\"]+)\"")
 
 
 def rooms() -> dict[str, list[Unit]]:
-    """Return the texts of each room, by its name."""
+    """Return the texts of each room, each text once, by the name of its catalogue: "messages/chapter_05"."""
     patterns = {
         "messages/checking": ("words.py", "checking/*.py", "xraying/*.py"),
         "messages/engine": ("questions/__init__.py", "questions/engine/*.py"),
@@ -53,7 +53,7 @@ def below(folder: Path, pattern: str) -> Iterator[Unit]:
 
 
 def of_python(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a module in their order, each with its kind."""
+    """Yield the kind and the text of each text of a module: the kind is the call, such as "t" or "mark"."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
@@ -65,7 +65,7 @@ def of_python(source: str) -> Iterator[tuple[str, str]]:
 
 
 def of_engine(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a module of the engine, and the names of the ideas that it infers, which cards show."""
+    """Yield the kind and the text of each text of a module of the engine, and the ideas' names that it infers."""
     yield from of_python(source)
     strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
     yield from (
@@ -74,7 +74,7 @@ def of_engine(source: str) -> Iterator[tuple[str, str]]:
 
 
 def of_question(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the title and the messages of a question, and the names of its wrong ideas, which cards show."""
+    """Yield the kind and the text of a question's title, of its messages, and of its ideas' names, which cards show."""
     texts = tomllib.loads(source)
     yield from ((key, texts[key]) for key in SHOWN_KEYS if key in texts)
     for slug, said in texts["ideas"].items():

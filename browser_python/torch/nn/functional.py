@@ -12,7 +12,7 @@ from ..creation import arange, full, ones, tensor, zeros_like
 from ..dtypes import FLOATING, TYPE_NAMES, bool_, finfo, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
-from ..numbers import exp_of
+from ..numbers import NUMBERS, exp_of
 from ..shapes import ALL, axis_of
 from ..tensors import Rule, Tensor, type_name
 from ..views import broadcast_tensors
@@ -106,13 +106,15 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """Return the rows of `weight` with these ids.
+    """Return the rows of `weight` with these ids. The row `padding_idx` gets no gradient.
 
     Shapes:
-        ids (...) integers; weight (count, width); result (..., width)
+        ids (...) int32 or int64; weight (count, width); result (..., width)
     Raises:
-        RuntimeError: the weight is not a matrix, or the ids are not integers.
+        RuntimeError: the weight is not a matrix, or the ids have another dtype.
         IndexError: an id is negative or too large.
+        AssertionError: `padding_idx` is not from −count to count − 1.
+        NotImplementedError: `max_norm`, `scale_grad_by_freq` or `sparse` is set.
     """
     refuse_set("embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
     if weight.ndim != 2:
@@ -132,17 +134,23 @@ def embedding(
 
 
 def padding_index(padding_idx: int, count: int) -> int:
-    """Return an index into a table of `count` rows, which may be given from the end, counted from the start."""
+    """Return an index into a table of `count` rows, which may be given from the end, counted from the start.
+
+    Raises:
+        AssertionError: there is no such row.
+    """
     if not -count <= padding_idx < count:
         raise AssertionError("Padding_idx must be within num_embeddings")
     return padding_idx % count
 
 
 def one_hot(ids: Tensor, num_classes: int = -1) -> Tensor:
-    """Return for each id a row of zeros with a 1 at the id.
+    """Return for each id a row of zeros with a 1 at the id; with −1 classes, there is one more than the largest id.
 
     Shapes:
-        ids (...) int64; result (..., num_classes)
+        ids (...) int64; result (..., num_classes) int64
+    Raises:
+        RuntimeError: an id is negative or too large, or the ids are not int64.
     """
     if ids.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
@@ -326,7 +334,12 @@ def check_floating(function: str, x: Tensor) -> None:
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, set each number to 0 with the probability p, and divide the others by 1 − p."""
+    """In training, set each number to 0 with the probability p, and divide the others by 1 − p.
+
+    Raises:
+        ValueError: p is not from 0 to 1.
+        RuntimeError: in training with p above 0, x is not floating-point.
+    """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
@@ -346,10 +359,13 @@ def layer_norm(
 ) -> Tensor:
     """Subtract the mean of the last axes, divide by their standard deviation, and apply a weight and a bias.
 
-    (x − mean) / √(variance + eps) · weight + bias
+    (x − mean) / √(variance + eps) · weight + bias, with the population variance: divided by n, not by n − 1.
 
+    Shapes:
+        x (..., *normalized_shape); weight, bias (*normalized_shape); result as x
     Raises:
         RuntimeError: the last axes, or the weight or the bias, do not have the normalized shape.
+        NotImplementedError: x is not floating-point.
     """
     shape, n = list(normalized_shape), len(normalized_shape)
     if not shape or list(x.shape[-n:]) != shape:
@@ -374,7 +390,15 @@ def layer_norm(
 def rms_norm(
     x: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """Divide by the root of the mean square of the last axes, and apply a weight: x / √(mean(x²) + eps) · weight."""
+    """Divide by the root of the mean square of the last axes, and apply a weight: x / √(mean(x²) + eps) · weight.
+
+    Without `eps`, it is the distance from 1 to the next number of x's dtype.
+
+    Shapes:
+        x (..., *normalized_shape); weight (*normalized_shape); result as x
+    Raises:
+        RuntimeError: the last axes do not have the normalized shape.
+    """
     shape = list(normalized_shape)
     if list(x.shape[-len(shape) :]) != shape:
         raise RuntimeError(
@@ -388,7 +412,15 @@ def rms_norm(
 def group_norm(
     x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05
 ) -> Tensor:
-    """Normalize groups of channels (axis 1) of each example, and apply a weight and a bias for each channel."""
+    """Normalize groups of channels (axis 1) of each example, and apply a weight and a bias for each channel.
+
+    All numbers of a group are normalized together, as by `layer_norm`.
+
+    Shapes:
+        x (batch, channels, ...); weight, bias (channels); result as x
+    Raises:
+        RuntimeError: `num_groups` does not divide the channels, or the weight or the bias has not one number for each.
+    """
     if x.ndim < 2 or x.shape[1] % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -569,7 +601,7 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise ValueError(f"{'either' if size is None else 'only one of'} size or scale_factor should be defined")
     given = scale_factor if size is None else size
-    each = [given] * len(axes) if isinstance(given, (int, float)) else list(given or ())
+    each = [given] * len(axes) if isinstance(given, NUMBERS) else list(given or ())
     for d, wanted in zip(axes, each, strict=True):
         n = x.shape[d]
         if size is None and wanted % 1:
@@ -595,24 +627,27 @@ def scaled_dot_product_attention(
         q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: `is_causal` comes with a mask, or the mask is neither bool nor floating-point.
+        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is neither bool nor floating-point.
     """
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)
     scores = q @ k.mT * (1 / math.sqrt(max(1, q.shape[-1])) if scale is None else scale)
     if is_causal:
-        if attn_mask is not None:
+        if attn_mask is not None and (
+            dropout_p or {q.ndim, k.ndim, v.ndim} != {4}
+        ):  # only torch's fast kernel takes both
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        attn_mask = ones(q.shape[-2], k.shape[-2], dtype=bool_).tril()
+        future = ones(q.shape[-2], k.shape[-2], dtype=bool_).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
     if attn_mask is not None:
         if attn_mask.dtype is not bool_ and not attn_mask.is_floating_point():
             raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}")
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
     weights = scores.softmax(-1)
-    if attn_mask is not None:  # a row without any key has the weights 0, not nan
+    if is_causal or attn_mask is not None:  # a row without any key has the weights 0, not nan
         weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)
     return dropout(weights, dropout_p) @ v
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, NoReturn
 
 from ..arithmetic import kernel_for
 from ..creation import full_like, tensor, zeros_like
-from ..missing import missing_getattr, refuse_set
+from ..missing import missing_getattr, raise_missing, refuse_set
 from ..modes import enable_grad, no_grad
 from ..tensors import Tensor, type_name
 
@@ -33,6 +33,9 @@ class Optimizer:
             check_settings(group)
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise_missing(self, name)
+
     def __repr__(self) -> str:
         """Return the settings of each group as text, sorted by name."""
         parts = []
@@ -45,7 +48,8 @@ class Optimizer:
         """Remove the gradients of all parameters, or set them to zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
+                if p.grad is not None:
+                    p.grad = None if set_to_none else p.grad.detach_().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update each parameter that has a gradient. Call `closure` first, if it is given, and return its loss."""
@@ -61,7 +65,11 @@ class Optimizer:
         return loss
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters with its own settings."""
+        """Add a group of parameters with its own settings, as {"params": …, "lr": …}; others are the defaults.
+
+        Raises:
+            ValueError: a parameter is in another group; or see `parameters_of` and `check_settings`.
+        """
         group = {"params": parameters_of(param_group), **self.defaults, **settings(param_group)}
         known = {id(p) for other in self.param_groups for p in other["params"]}
         if any(id(p) in known for p in group["params"]):
@@ -80,7 +88,11 @@ class Optimizer:
         return {"state": {numbers[id(p)]: state for p, state in self.state.items()}, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes."""
+        """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes.
+
+        Raises:
+            ValueError: the groups differ in number or size.
+        """
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -104,7 +116,12 @@ def settings(group: dict[str, Any]) -> dict[str, Any]:
 
 
 def parameters_of(group: dict[str, Any]) -> list[Tensor]:
-    """Return the parameters of a group, which names one tensor or several."""
+    """Return the parameters of a group, whose `params` are one tensor or several.
+
+    Raises:
+        TypeError: one of them is not a tensor.
+        ValueError: one is not a leaf: it is the result of an operation, with a gradient to pass on.
+    """
     found = [group["params"]] if isinstance(group["params"], Tensor) else list(group["params"])
     for p in found:
         if not isinstance(p, Tensor):
@@ -115,7 +132,7 @@ def parameters_of(group: dict[str, Any]) -> list[Tensor]:
 
 
 def check_settings(group: dict[str, Any]) -> None:
-    """Raise an error for a negative setting, or a decay rate that is not below 1."""
+    """Raise a ValueError for a negative setting, or for one of `betas` that is not from 0 to below 1."""
     for name, value in group.items():
         for i, beta in enumerate(value if name == "betas" else ()):
             if not 0 <= beta < 1:

@@ -45,8 +45,10 @@ def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
 def encode_wanted(model: Any, tokenizer: Any, target: str) -> tuple[dict[str, Tensor], Tensor]:
     """Return the inputs of a decoder that says `target`, each token one place later, and the tokens that it should say.
 
+    Shapes:
+        decoder_input_ids (1, n), which begin with the configuration's token for a start; the tokens (n)
     Raises:
-        ValueError: the configuration names no token that the decoder starts with.
+        ValueError: the configuration names no token that the decoder starts with; or see `encode`.
     """
     wanted = encode(model, tokenizer, target)["input_ids"]
     config = model.config
@@ -108,7 +110,11 @@ def longest_text(model: Any) -> int | None:
 
 
 def readable(tokenizer: Any, ids: list[int]) -> list[str]:
-    """Return tokens as text: word pieces as they are, and those of a tokenizer of bytes with their letters."""
+    """Return the text of each id's token, for a reader. The tokenizer is one of Hugging Face.
+
+    A piece of a word is as in the vocabulary: "##ing". Of a tokenizer of bytes, such as GPT-2's, each token is decoded
+    alone: " the" and not "Ġthe", and "�" for a part of a letter. An id that the tokenizer does not know is "id 7".
+    """
     known = tokenizer.convert_ids_to_tokens(ids)  # None for an id that only the model knows
     pieces = [f"id {each}" if piece is None else str(piece) for each, piece in zip(ids, known, strict=True)]
     if any("Ġ" in piece for piece in tokenizer.convert_ids_to_tokens(range(min(1000, len(tokenizer))))):
@@ -117,7 +123,7 @@ def readable(tokenizer: Any, ids: list[int]) -> list[str]:
 
 
 def separators_of(tokenizer: Any) -> frozenset[int]:
-    """Return the tokens that a tokenizer puts between and after texts."""
+    """Return the ids of the tokens that a tokenizer puts between and after texts; none if it has no such token."""
     found = (getattr(tokenizer, name, None) for name in ("sep_token_id", "eos_token_id"))
     return frozenset(each for each in found if each is not None)
 

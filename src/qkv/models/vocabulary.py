@@ -30,9 +30,10 @@ class Vocabulary:
         return len(self.words)
 
     def split(self, text: str | Sequence[str]) -> list[str]:
-        """Split a text, or a list of words, into known words, without punctuation.
+        """Split a text, or a list of words, into known words, spelled as in `words`, and without punctuation.
 
-        Chinese has no spaces between words, so the longest known word is taken from the left each time.
+        Capital and small letters count as the same. Chinese has no spaces between words, so the longest known word is
+        taken from the left each time.
 
         Raises:
             ValueError: a word is not known (the message has the word and the nearest known words), or there are none.
@@ -79,7 +80,12 @@ class Vocabulary:
         return sorted(same_script, key=likeness, reverse=True)[:n]
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> Tensor:
-        """Return the ids of the words, int64 (B, n), with 0 after the end of a shorter sentence."""
+        """Return the ids of the words, int64 (B, n), with 0 after the end of a shorter sentence.
+
+        Raises:
+            KeyError: a word is not spelled as in `words`; those that `split` returns are.
+            ValueError: there is no sentence.
+        """
         n = max(len(words) for words in sentences)
         return torch.tensor([[*(self.ids[word] for word in words), *[0] * (n - len(words))] for words in sentences])
 

@@ -63,7 +63,7 @@ def draw_tables(draw: Draw) -> list[Case]:
 
 
 def texts_with_repeats(vocab: int, n: int) -> Tensor:
-    """Return ids (TEXTS, n): no word more than twice, and none twice in succession."""
+    """Return ids (TEXTS, n): no word more than twice, and none twice in succession. They are the same at each call."""
     generator = torch.Generator().manual_seed(n)
     texts: list[Tensor] = []
     while len(texts) < TEXTS:
@@ -74,13 +74,21 @@ def texts_with_repeats(vocab: int, n: int) -> Tensor:
 
 
 def text_of(case: Case, text: int) -> str:
-    """Return a sentence with the ids of a text."""
+    """Return a sentence with the ids of a text, which is given by its index."""
     words, positions, _ = case.script[0].args
     return t("The text: ids = {ids}.", ids=texts_with_repeats(len(words), len(positions))[text].tolist())
 
 
 def weights_of_the_second_head(case: Case, result: Any) -> Tensor:
-    """Run both heads on texts, and return the weights of the second at the words that occurred before."""
+    """Run both heads on texts, and return the weights of the second, with 0 in the row of each word's first place.
+
+    `result` is what an answer returned: the matrices of `NAMES`.
+
+    Shapes:
+        the weights (TEXTS, n, n), with n the number of positions of the case
+    Raises:
+        ValueError: the result is not these matrices. Its text is for the learner.
+    """
     words, positions, _ = case.script[0].args
     w_q1, w_k1, w_v1, w_q2, w_k2 = check_matrices(result, NAMES, words.shape[-1])
     if w_v1.shape != (len(w_v1), len(w_v1)):

@@ -121,7 +121,7 @@ def _step_differences(question: Question, case: Case, step: Step, seen: Any, wan
 
 
 def _difference(question: Question, case: Case, name: str, shape: str, seen: Any, want: Any) -> Difference | None:
-    """Compare two values of one output; `shape` is the expected shape in letters, for messages."""
+    """Return how one output differs from the expected value, or None. `shape` is its shape in letters, for messages."""
     if isinstance(want, Tensor):
         difference = _tensor_difference(question, case, name, shape, seen, want)
     elif isinstance(want, OtherValue):
@@ -138,7 +138,7 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
 
 
 def _members_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
-    """Compare two lists or tuples within a result, member by member."""
+    """Return the first difference between two lists or tuples within a result, member by member, or None."""
     if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     pairs = zip(seen, want, strict=True)
@@ -174,7 +174,10 @@ def _tensor_difference(
 
 
 def _plain_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
-    """Compare two values that are no tensors, such as numbers, strings or None; a 0-d tensor counts as its number."""
+    """Return how a value differs from the expected one, which is no tensor: a number, a string, None; or None.
+
+    A 0-d tensor counts as its number.
+    """
     tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
         tolerance, seen = max(tolerance, tolerance_of(case, seen)), seen.item()
@@ -199,7 +202,11 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
 
 
 def close(case: Case, seen: Tensor, want: Tensor) -> bool:
-    """Check whether two tensors are equal, within `tolerance_of` for floats, and exactly for integers and booleans."""
+    """Check whether two tensors have the same shape and the same numbers, whatever their dtypes.
+
+    Floats may differ by `tolerance_of`, absolutely and relative to `want`, and NaN equals NaN. Integers and booleans
+    have to be exact; beside booleans, an integer counts as True if it is not 0.
+    """
     if seen.shape != want.shape:
         return False
     if not (seen.is_floating_point() or want.is_floating_point()):

@@ -12,10 +12,10 @@ import {
   num,
   panel,
   partAt,
+  pct,
   plot,
   remember,
   rule,
-  stepSlider,
   svg,
   t,
   tables,
@@ -62,8 +62,9 @@ export default widget("HeadMicroscope", {
   view: (state, set, id) => {
     const seen = computed(state);
     return html`<div class="qkv-scope">
-        ${tape(state, seen, set)}
         ${prediction(seen)}
+        ${tape(state, seen, set)}
+        ${lossBar(seen)}
         ${maps(state, seen, set, id)}
       </div>
       <details class="qkv-tables">
@@ -209,7 +210,7 @@ function tape(state, { ids, n, at, row }, set) {
   </div>`;
 }
 
-/** Return the symbol that the model predicts, large, and what came after the query last time; and the loss as a bar.
+/** Return the symbol that the model predicts, large, and what came after the query last time.
  * @param {Seen} seen */
 const prediction = (seen) => html`<div class="qkv-scope-says">
   <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to">${seen.missing ? "…" : symbol(seen.best[0])}</b></p>
@@ -217,7 +218,6 @@ const prediction = (seen) => html`<div class="qkv-scope-says">
     <p class="qkv-scope-next">${predictionText(seen)}</p>
     <p class="qkv-scope-last">${lastTimeText(seen)}</p>
   </div>
-  ${lossBar(seen)}
 </div>`;
 
 const GUESS = Math.log(SYMBOLS.length); // the loss of an even guess
@@ -285,7 +285,8 @@ const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
 /** What a press on a map does: a loudspeaker that is silenced. */
 const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path d="M10.5 5.5l5 5m0-5l-5 5" /></svg>`;
 
-/** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
+/** Return a head: its name, and its weights as a map that is crossed out when the head is silent. Before anything is moved,
+ * only the chosen head shows what a press on its map does.
  * @param {number} head
  * @param {State} state
  * @param {Seen} seen
@@ -294,6 +295,7 @@ const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="t
 function map(head, state, { n, at, maps, modes }, set, id) {
   const weights = maps[head];
   const isOn = modes[head] === "on";
+  const isNext = head === state.head || state.position >= 0 || modes !== ALL_ON;
   const name = short(head);
   const picture = heatmap({
     label: t`Weights of head ${name}.`,
@@ -309,7 +311,7 @@ function map(head, state, { n, at, maps, modes }, set, id) {
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
         @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
-      ${isOn ? MUTE : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
+      ${isOn ? (isNext ? MUTE : nothing) : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
     </label>
   </div>`;
 }
@@ -371,7 +373,8 @@ const up = (/** @type {number} */ loss) => 100 - (100 * Math.min(loss, LARGEST))
 /** @type {import("./chart.js").Point[]} */
 const CURVE = LOSS.map((loss, i) => [across(i), up(loss)]);
 
-/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts.
+/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts. The dot is
+ * dragged along the steps; the slider for the keyboard lies over it.
  * @param {State} state
  * @param {Seen} seen
  * @param {SetState<State>} set */
@@ -382,8 +385,9 @@ function training({ step }, { loss, intact }, set) {
   const [now, before] = repeats ? [loss, intact] : [LOSS[i], LOSS[i]];
   return html`<div class="qkv-scope-training">
     ${panel({
-      title: t`loss on repeated symbols, in nats`,
-      drawing: html`<p class="qkv-note">${t`line: 64 texts in training; dot: this text`}</p>
+      title: t`loss on repeated symbols`,
+      reading: html`<b>${t`step ${num(step)}`}</b>`,
+      drawing: html`<p class="qkv-note">${t`in nats; line: 64 other texts, dot: this text`}</p>
         ${plot({
           label: t`The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,
           kind: "qkv-scope-plot",
@@ -391,13 +395,8 @@ function training({ step }, { loss, intact }, set) {
           marks: [axes(), curve({ points: CURVE, kind: "qkv-scope-loss" }), dots(across(i), now, before)],
         })}`,
     })}
-    ${stepSlider({
-      label: t`training step`,
-      value: step,
-      values: STEPS,
-      text: t`${num(step)} of ${num(LAST)}`,
-      onInput: (step) => set({ step }),
-    })}
+    <input class="qkv-over" type="range" min="0" max=${STEPS.length - 1} aria-label=${t`training step`} aria-valuetext=${t`${num(step)} of ${num(LAST)}`}
+      .value=${live(String(i))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ step: STEPS[target.valueAsNumber] })}>
   </div>`;
 }
 
@@ -406,6 +405,13 @@ const axes = () => [
   yAxis({ scale: up, ticks: [0, 2, 4], named: [] }),
   [0, 2, 4].map((tick) => words({ x: 0, y: up(tick), dx: -16, anchor: "end", content: tick })),
   NAMED.map((tick) => words({ x: across(STEPS.indexOf(tick)), y: 100, lines: 1.5, content: num(tick) })),
+  words({
+    x: 50,
+    y: 100,
+    lines: 2.75,
+    kind: "qkv-axis-title",
+    content: t`training step; half of the axis is before 300`,
+  }),
 ];
 
 /** Return the dot, and where it would be with all heads on.
@@ -416,4 +422,5 @@ const dots = (x, loss, intact) => [
   rule({ x1: x, x2: x, y1: up(loss), y2: up(intact), kind: "qkv-scope-moved" }),
   dotMark({ x, y: up(intact), kind: "qkv-scope-intact" }),
   gripMark({ x, y: up(loss) }),
+  svg`<svg class="qkv-scope-ways" x=${pct(x)} y=${pct(up(loss))} width="1" height="1"><path d="M-16 -3L-20 0L-16 3M16 -3L20 0L16 3" /></svg>`,
 ];

@@ -228,9 +228,9 @@ const chosen =
     if (word) set({ nudged: Number(word.dataset.token), pressed: true });
   };
 
-/** Return a word, on its shade, whose letters after the first are left out where they have no room. */
+/** Return a word, whose letters after the first are left out where they have no room. */
 const spelt = (/** @type {number} */ token) =>
-  html`<em class="qkv-token-${token % TOKENS}">${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span></em>`;
+  html`<em>${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span></em>`;
 
 /** Return one way into heads: its title, a row of pieces for each head, the outputs, and the entries of the heads.
  * @param {State} state
@@ -269,7 +269,7 @@ const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =
  * @param {Pick<State, "nudged">} parts
  * @param {SetState<State>} set
  * @param {string} id */
-const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick qkv-token-${row % TOKENS}" data-token=${row}>
+const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
   <input class="qkv-over" type="radio" name="${id}-nudged" aria-label=${t`change ${named(row)}`}
     .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true })}>
   ${spelt(row)}
@@ -312,7 +312,7 @@ const entries = (route, n_heads, rows, nudged) =>
     .map(({ b, h, row, column, from }) => {
       const token = tokenOf({ from });
       const place = `--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
-      return html`<i class=${token === nudged ? "qkv-nudged" : `qkv-token-${token % TOKENS}`} style=${place}></i>`;
+      return html`<i class=${token === nudged ? "qkv-nudged" : ""} style=${place}></i>`;
     });
 
 /** @param {State} state */

@@ -3,7 +3,7 @@
  * A query entry is a width and a key entry a height, so their product is an area: the score is the whole area of a row. */
 
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, num, t } from "./base.js";
+import { dragged, html, nothing, num, t } from "./base.js";
 
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
@@ -17,20 +17,10 @@ const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key
  * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string }} parts */
 export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
-    <div>
-      <span class="qkv-note">${t`${meeting.numbers.length} numbers of ${html`<b>${meeting.tokens[meeting.row]}</b>`} → a query of ${meeting.query.length}`}</span>
-      <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
-    </div>
-    ${legend()}
+    <b class="qkv-query-name">${meeting.tokens[meeting.row]}</b>
+    <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
   </div>
   ${meetings(meeting, ask, name)}
-</div>`;
-
-/** Return an area with names at its sides: what the picture means, said once. */
-const legend = () => html`<div class="qkv-query-legend">
-  <b class="qkv-query-name">${t`query`}</b>
-  <b class="qkv-key-of">${t`key`}</b>
-  <span>${t`width × height`}<br>${t`= score`}</span>
 </div>`;
 
 /** Return one number as an upright track with a knob.
@@ -60,6 +50,7 @@ export const short = (value) => String(Number(value.toPrecision(3))).replace("-"
 function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const widest = Math.max(WIDEST, sum(query.map(Math.abs)));
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
+  const named = weights.indexOf(Math.max(...weights));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
     <b class="qkv-query-name">${t`query`}</b>
@@ -74,11 +65,17 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
         const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
         return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
-      })}</div>
+      })}${i === named ? areaName() : nothing}</div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
   </div>`;
 }
+
+/** Return what the areas of a row are, for the row of the best key. */
+const areaName = () => {
+  const [query, key] = [html`<b class="qkv-query-name">${t`query`}</b>`, html`<b class="qkv-key-of">${t`key`}</b>`];
+  return html`<small>${t`${query} × ${key} = area: the score`}</small>`;
+};
 
 const sum = (/** @type {number[]} */ entries) => entries.reduce((total, entry) => total + entry, 0);
 const round = (/** @type {number} */ share) => Math.round(1e4 * share) / 1e4;

@@ -27,10 +27,14 @@ import { linear } from "./scales.js";
 const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
+const ZOOM = 10; // how many times as large the axis shows divided scores
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
-const score = linear([-MOST, MOST], [0, 100]);
 const share = linear([0, 1], [100, 0]);
+
+/** The axis of the scores, plain or divided: where each lies. */
+const AXES = { plain: linear([-MOST, MOST], [0, 100]), scaled: linear([-MOST / ZOOM, MOST / ZOOM], [0, 100]) };
+const axisOf = (/** @type {boolean} */ scaled) => AXES[scaled ? "scaled" : "plain"];
 
 /** @typedef {"largest" | "entropy" | "jacobianNorm"} Metric */
 
@@ -52,6 +56,7 @@ const UNITS = { largest: () => "", entropy: () => t`nats`, jacobianNorm: () => t
 
 /** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
+/** @import { Scale } from "./scales.js" */
 /** @typedef {{ d_k: number, scaled: boolean, seed: number }} State */
 
 export default widget("ScalingLab", {
@@ -83,10 +88,15 @@ const tableRow = ({ d_k, plain, scaled }) => [
   ),
 ];
 
+/** The outlines of the scores, plain or divided, on one of the axes. */
 const outlines = remember(
-  (/** @type {number} */ seed, /** @type {number} */ d_k, /** @type {boolean} */ scaled) =>
-    outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
-  2 * D_KS.length,
+  (
+    /** @type {number} */ seed,
+    /** @type {number} */ d_k,
+    /** @type {boolean} */ scaled,
+    /** @type {boolean} */ isZoomed,
+  ) => outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4, axisOf(isZoomed)),
+  3 * D_KS.length,
 );
 
 const expectedStd = (/** @type {Pick<State, "d_k" | "scaled">} */ { d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
@@ -134,33 +144,34 @@ const widthAt = (x) =>
   );
 
 /** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle hangs below the axis,
- * where it does not cover the curve. With the division it stays narrow,
- * and a dashed outline shows it without.
+ * where it does not cover the curve, on the side of the thin lines. With the division the histogram stays as it is,
+ * on a larger axis, and a dashed outline shows it without.
  * @param {State} state
  * @param {SetState<State>} set */
 function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
   const edge = EDGE * Math.sqrt(d_k);
+  const axis = axisOf(scaled);
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
-      rule({ x1: score(tick), x2: score(tick), kind: "qkv-grid" }),
-      words({ x: score(tick), y: 0, lines: -0.8, content: num(tick) }),
+      rule({ x1: AXES.plain(tick), x2: AXES.plain(tick), kind: "qkv-grid" }),
+      words({ x: AXES.plain(tick), y: 0, lines: -0.8, content: num(scaled ? tick / ZOOM : tick) }),
     ]),
-    curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
-    scaled ? [curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }), legend(scores)] : "",
+    curve({ points: outlines(seed, d_k, scaled, scaled), kind: "qkv-scores" }),
+    curve({ points: outlines(seed, d_k, false, scaled), kind: "qkv-plain" }),
     rule({ y1: 100, kind: "qkv-axis" }),
-    [-edge, edge].map((at) => rule({ x1: score(at), x2: score(at), kind: "qkv-here" })),
+    scaled ? legend(scores) : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
   return panel({
-    title: t`scores: drag their edge`,
+    title: scaled ? t`scores / √${DK}, axis × ${ZOOM}` : t`scores: drag their edge`,
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
-    kind: "qkv-widened",
+    kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <div class="qkv-scaling-handle qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-        <svg viewBox="-16 -16 32 32" aria-hidden="true" style="left: ${pct(score(edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+        <svg viewBox="-16 -16 32 32" aria-hidden="true" style="left: ${pct(AXES.plain(-edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
       </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
@@ -168,7 +179,7 @@ function scoresPanel(state, set) {
   });
 }
 
-/** Return the names of both outlines. The divided scores are a narrow peak on this axis, so their range is named too.
+/** Return the names of both outlines, at the lower corners, and where the divided scores lie.
  * @param {Float64Array} scores */
 function legend(scores) {
   const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
@@ -177,7 +188,7 @@ function legend(scores) {
     ["end", t`divided:`, t`${range[0]} to ${range[1]}`],
   ].map(([anchor, ...lines]) =>
     lines.map((content, i) =>
-      words({ x: anchor === "end" ? 100 : 0, y: 0, lines: 0.9 + 1.2 * i, anchor, kind: "qkv-over-grid", content }),
+      words({ x: anchor === "end" ? 100 : 0, y: 100, lines: 1.2 * i - 2, anchor, kind: "qkv-over-grid", content }),
     ),
   );
 }
@@ -188,12 +199,13 @@ const rangeOf = (/** @type {Float64Array} */ scores) =>
 /** Return the outline of a histogram as points of the drawing area. The highest bin reaches the top.
  * @param {Float64Array} scores
  * @param {number} binWidth
+ * @param {Scale} axis
  * @returns {Point[]} */
-function outline(scores, binWidth) {
+function outline(scores, binWidth, axis) {
   const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
   const counts = histogram(scores, -bins * binWidth, bins * binWidth, 2 * bins);
   const highest = Math.max(...counts);
-  const edge = (/** @type {number} */ i) => score((i - bins) * binWidth);
+  const edge = (/** @type {number} */ i) => axis((i - bins) * binWidth);
   const steps = counts.flatMap((count, i) =>
     [edge(i), edge(i + 1)].map((x) => /** @type {Point} */ ([x, 100 - (100 * count) / highest])),
   );
@@ -214,11 +226,12 @@ const keysByScore = (state) => {
  * @param {State} state */
 function links(state) {
   const keys = keysByScore(state);
+  const axis = axisOf(state.scaled);
   const lines = keys.map((key, i) => {
-    const [from, to] = [score(key.score), centre(i, keys.length)];
+    const [from, to] = [axis(key.score), centre(i, keys.length)];
     return svg`<path style="--qkv-p: ${Math.round(1000 * key.weight) / 1000}" d="M${from} 0V6C${from} 60 ${to} 40 ${to} 100" />`;
   });
-  const dots = keys.map((key) => svg`<circle r="3" cx=${pct(score(key.score))} cy="0" />`);
+  const dots = keys.map((key) => svg`<circle r="3" cx=${pct(axis(key.score))} cy="0" />`);
   return html`<div class="qkv-plot qkv-links"><svg aria-hidden="true">
     <svg viewBox="0 0 100 100" preserveAspectRatio="none">${lines}</svg>${dots}</svg></div>`;
 }

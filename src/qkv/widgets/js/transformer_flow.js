@@ -25,13 +25,13 @@ const SENTENCES = {
 export default widget("TransformerFlow", {
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${seen.stage.title()}, ${shapeText(seen)}. ${answerText(seen)}`;
+    return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen)} ${answerText(seen)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
       ${sentences(state, set, id)}
-      <p class="qkv-lead qkv-flow-answer">${answerText(seen, (count) => html`<b>${count}</b>`)}</p>
+      <p class="qkv-lead qkv-flow-answer">${verdict(seen, (count) => html`<b>${count}</b>`)} <small>${answerText(seen)}</small></p>
       ${flow(state, seen, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
@@ -90,15 +90,21 @@ const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, th
 const standsFor = (words, word, noun) =>
   words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no noun.`;
 
-/** @param {Seen} parts
+/** Say how many classes are wrong because of the parts that are off.
+ * @param {Seen} parts
  * @param {(count: number) => unknown} [mark] */
-function answerText({ said, intact, words, at }, mark = (count) => count) {
+function verdict({ said, intact }, mark = (count) => count) {
+  const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
+  if (lost === 0) return t`All classes are right.`;
+  return lost === 1 ? t`${mark(1)} class is wrong.` : t`${mark(lost)} classes are wrong.`;
+}
+
+/** @param {Seen} parts */
+function answerText({ said, intact, words, at }) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
-  const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
-  if (said === intact) return t`${answer} Press a box.`;
-  return lost === 1 ? t`${mark(1)} class wrong. ${answer}` : t`${mark(lost)} classes wrong. ${answer}`;
+  return said === intact ? t`${answer} Press a box.` : answer;
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
@@ -198,7 +204,7 @@ const switches = (part, state, set, id) =>
     const isIdle = isOfNetwork && !state.feed_forward;
     const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${part === "feed_forward" ? t`FFN, feed-forward network` : nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
     return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="--x: ${x}%"
-      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${part === "feed_forward" && !state.feed_forward ? t`FFN off: press` : nameOfPart(part)}</span></label>`;
+      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${part === "feed_forward" && !state.feed_forward ? t`FFN off` : nameOfPart(part)}</span></label>`;
   });
 
 /** A press or a swipe that begins on a part chooses no word. */
