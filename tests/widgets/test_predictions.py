@@ -497,14 +497,14 @@ def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
     assert "2 of 4 cells differ" in check(page)
     assert page.evaluate("shown.model.get('guess')") == [[False, True], [True, True]]
     assert told(page) == [{"isRight": False, "isSure": False}]
-    drawn = "all => all.map((e) => [e.dataset.may, e.innerText.includes('!')].join(' '))"
+    drawn = "all => all.map((e) => [e.dataset.may, Boolean(e.querySelector('i'))].join(' '))"
     assert page.locator("[data-cell]").evaluate_all(drawn) == [
-        "true true",  # colour: the answer; sign: the reader's cell differs from it
+        "true true",  # colour: the answer; corner: the reader's, which differs from it
         "false true",
         "true false",
         "true false",
     ]
-    for key in ("seen", "hidden", "! yours differs"):
+    for key in ("seen", "hidden", "corner: yours"):
         expect(page.get_by_text(key, exact=True)).to_be_visible()
 
 

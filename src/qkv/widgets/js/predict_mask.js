@@ -26,15 +26,14 @@ export default prediction("PredictMask", {
           html`<tr><th scope="row">${name}</th>${state.columns.map((_, column) => cell(state, set, row, column))}</tr>`,
       )}</tbody>
     </table>
-    <p class="qkv-note">${isChecked(state) ? t`The answer:` : t`Drag over cells:`} ${legend()} ${isChecked(state) ? differs() : nothing}</p>`;
+    <p class="qkv-note">${isChecked(state) ? nothing : t`Drag over cells:`} ${legend()} ${isChecked(state) ? differs() : nothing}</p>`;
   },
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
 const legend = () =>
   html`<span><i data-may="true"></i> ${t`seen`}</span> <span><i data-may="false"></i> ${t`hidden`}</span>`;
-const differs = () =>
-  html`<span><i class="qkv-differs"><i data-may="true"></i></i> ${t`corner: yours, if it differs`}</span>`;
+const differs = () => html`<span><i class="qkv-differs"><i data-may="true"></i></i> ${t`corner: yours`}</span>`;
 
 /** Count the cells in which two masks differ.
  * @param {Mask} answer
