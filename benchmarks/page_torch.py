@@ -27,7 +27,7 @@ from torch import nn
 torch.manual_seed(0)
 small, other, tall = torch.randn(5, 7), torch.randn(5, 7), torch.randn(7, 5)
 square, wide = torch.randn(64, 64), torch.randn(64, 64)
-batch, leaf = torch.randn(32, 12, 32), torch.randn(32, 12, 32, requires_grad=True)
+batch, tiny = torch.randn(32, 12, 32), torch.randn(1, 2, 32)
 
 class Attention(nn.Module):
     def __init__(self, d=32, heads=2):
@@ -81,6 +81,7 @@ PROGRAMS = {  # the name, the code, and how often it runs in a burst
     "64 × 64: softmax": ("square.softmax(-1)", 5),
     "64 × 64: product": ("square @ wide", 5),
     "64 × 64: product with a transpose": ("square @ wide.mT", 5),
+    "1 × 2 × 32: two layers forward": ("layers(tiny)", 1),
     "32 × 12 × 32: two layers forward": ("forward()", 1),
     "32 × 12 × 32: two layers forward and backward": ("train()", 1),
 }

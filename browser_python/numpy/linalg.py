@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
-from . import array_or_number, as_floating, as_tensor, missing_message, ndarray
+from . import array_or_number, as_floating, as_tensor, missing_getattr, missing_message, ndarray
 
 LinAlgError = type("LinAlgError", (ValueError,), {"__module__": "numpy.linalg"})
 
@@ -50,5 +50,4 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> ndarray:
     return ndarray(torch.linalg.svdvals(as_floating(as_tensor(a))))
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(missing_message(f"`numpy.linalg.{name}`"))
+__getattr__ = missing_getattr("numpy.linalg")

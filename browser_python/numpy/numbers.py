@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import torch
 from torch.creation import TRUTH
+from torch.numbers import NUMBERS, OtherInteger
 
 from .printing import SINGLE, shortest_single
 
@@ -23,6 +25,13 @@ class generic:  # noqa: N801
 
         return dtype(self.kind)
 
+    @property
+    def imag(self) -> Any:
+        return number_of(0, self.kind)
+
+    def conjugate(self) -> Any:
+        return self
+
     def __getattr__(self, name: str) -> Any:
         """Return an attribute that a number shares with arrays: it counts as an array without axes.
 
@@ -31,10 +40,10 @@ class generic:  # noqa: N801
         Raises:
             AttributeError: arrays do not have it either, or its name begins with `_`.
         """
-        from . import ndarray
+        from . import ndarray, raise_missing
 
         if name.startswith("_") or not hasattr(ndarray, name):
-            raise AttributeError(f"'numpy.{type(self).__name__}' object has no attribute '{name}'")
+            raise_missing(self, name)
         found = getattr(ndarray(torch.tensor(self.item(), dtype=self.kind)), name)
         return number_of_call(found) if callable(found) else found
 
@@ -74,28 +83,64 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (list, tuple, range, torch.Tensor)) or hasattr(value, "_tensor")
 
 
-class bool_(int, generic):  # noqa: N801
+class Whole(OtherInteger):
+    """An integer or truth value, which holds one of Python: as in NumPy, it is no `int` itself."""
+
+    kind: ClassVar[torch.dtype]
+    _value: int
+
+    @classmethod
+    def of(cls, value: int) -> Any:
+        """Return the number of this class with a value that fits its dtype."""
+        made = object.__new__(cls)
+        made._value = value
+        return made
+
+    def item(self) -> Any:
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __int__(self) -> int:
+        return int(self._value)
+
+    def __float__(self) -> float:
+        return float(self._value)
+
+    def __complex__(self) -> complex:
+        return complex(self._value)
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value, spec)
+
+    def __hash__(self) -> int:
+        return hash(self._value)
+
+    def __reduce__(self) -> Any:
+        return type(self).of, (self._value,)
+
+    @property
+    def real(self) -> Any:
+        return self
+
+
+class bool_(Whole, generic):  # noqa: N801
     """A truth value of an array."""
 
     kind = torch.bool
 
     def __new__(cls, value: Any = False) -> Any:
-        return array_of(value, cls) if is_array(value) else super().__new__(cls, bool(value))
+        return array_of(value, cls) if is_array(value) else cls.of(bool(value))
 
     def __repr__(self) -> str:
-        return f"np.{bool(self)}_"
-
-    def __str__(self) -> str:
-        return str(bool(self))
-
-    def __format__(self, spec: str) -> str:
-        return format(bool(self), spec)
+        return f"np.{self._value}_"
 
     def __invert__(self) -> Any:
         return bool_(not self)
-
-    def item(self) -> bool:
-        return bool(self)
 
 
 TRUTH.add(bool_)
@@ -132,7 +177,7 @@ class Float(float, floating):
         return float(self)
 
 
-class Integer(int, integer):
+class Integer(Whole, integer):
     """An integer of a dtype."""
 
     def __new__(cls, value: Any = 0) -> Any:
@@ -146,20 +191,30 @@ class Integer(int, integer):
         found = int(value)
         if found != wrapped(found, cls.kind):
             raise OverflowError(f"Python integer {found} out of bounds for {cls.__name__}")
-        return super().__new__(cls, found)
+        return cls.of(found)
+
+    def __index__(self) -> int:
+        return self._value
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self._value if digits is None else self.of(round(self._value, digits))
 
     def __repr__(self) -> str:
         return f"np.{type(self).__name__}({self})"
 
-    def __str__(self) -> str:
-        return int.__repr__(self)
-
     @property
-    def real(self) -> Any:
+    def numerator(self) -> Any:
         return self
 
-    def item(self) -> int:
-        return int(self)
+    @property
+    def denominator(self) -> int:
+        return 1
+
+    def is_integer(self) -> bool:
+        return True
+
+    def bit_count(self) -> int:
+        return self._value.bit_count()
 
 
 def scalar(name: str, base: type, kind: torch.dtype, *more: type) -> Any:
@@ -225,7 +280,7 @@ def number_of(value: Any, kind: torch.dtype) -> Any:
         return value
     if issubclass(found, Float):
         return float.__new__(found, rounded(value, kind))
-    return found(value) if found is bool_ else int.__new__(found, wrapped(int(value), kind))
+    return found.of(bool(value) if found is bool_ else wrapped(int(value), kind))
 
 
 # ── arithmetic ────────────────────────────────────────────────────────────────────────────────────
@@ -259,7 +314,7 @@ def kind_beside(self: Any, other: Any) -> torch.dtype:
 
 
 def is_plain(other: Any) -> bool:
-    return isinstance(other, (int, float))
+    return isinstance(other, NUMBERS)
 
 
 def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
@@ -279,6 +334,8 @@ def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
                 "the logical_xor function instead."
             )
         plain: Any = float if kind.is_floating_point else int
+        if plain is int and type(other) is int and other != wrapped(other, kind):
+            raise OverflowError(f"Python integer {other} out of bounds for {KINDS[kind].__name__}")
         a, b = (plain(x) for x in ((other, self) if turned else (self, other)))
         if name == "pow" and plain is int and b < 0:
             raise ValueError("Integers to negative integer powers are not allowed.")
@@ -335,6 +392,7 @@ def both_turned(self: Any, other: Any) -> Any:
     return (other // self, other % self) if is_plain(other) else NotImplemented
 
 
+_plain: type
 for _class, _plain in ((Float, float), (Integer, int), (bool_, int)):
     for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
         if hasattr(_plain, f"__{_name}__"):
@@ -346,5 +404,6 @@ for _class, _plain in ((Float, float), (Integer, int), (bool_, int)):
         setattr(_class, f"__{_name}__", of_one(_name))
     setattr(_class, "__divmod__", both)  # noqa: B010
     setattr(_class, "__rdivmod__", both_turned)  # noqa: B010
-    setattr(_class, "__hash__", _plain.__hash__)  # noqa: B010 (a class with its own `__eq__` has none)
 setattr(Integer, "__invert__", of_one("invert"))  # noqa: B010
+Integral.register(integer)
+Real.register(inexact)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
 from typing import Any, NoReturn
 
 import torch
+from torch.numbers import INTEGERS
 
-from . import array_or_number, as_tensor, missing_message, ndarray, torch_dtype
+from . import array_or_number, as_tensor, missing_getattr, missing_message, ndarray, raise_missing, torch_dtype
 from .numbers import number_of
 
-Size = int | Sequence[int] | None
+Size = Any  # an integer, several in a tuple or list, or None
 HALF, WHOLE = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF  # 32 and 64 bits
 POOL = 4  # words of the pool in which a seed is mixed
 
@@ -28,7 +29,7 @@ def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64
     """Return one number, or an array of this size."""
     if size is None:
         return draw() if kind is torch.float64 else number_of(draw(), kind)
-    shape = (size,) if isinstance(size, int) else tuple(size)
+    shape = (size,) if isinstance(size, INTEGERS) else tuple(size)
     return ndarray(torch.tensor([draw() for _ in range(math.prod(shape))], dtype=kind).reshape(shape))
 
 
@@ -51,13 +52,13 @@ def chosen(
             not sum to 1.
         NotImplementedError: `a` has strings, or p is given for a choice without replacement.
     """
-    if not isinstance(a, (int, list, tuple, range)) and as_tensor(a).ndim != 1:
+    if not isinstance(a, (*INTEGERS, list, tuple, range)) and as_tensor(a).ndim != 1:
         raise ValueError("a must be 1-dimensional")
-    n = a if isinstance(a, int) else len(a)
+    n = a if isinstance(a, INTEGERS) else len(a)
     if not replace:
         if p is not None:
             raise NotImplementedError(missing_message("`numpy.random.choice` without replacement with probabilities"))
-        shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+        shape = () if size is None else (size,) if isinstance(size, INTEGERS) else tuple(size)
         if math.prod(shape) > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
         places = array_or_number(torch.tensor(different(n, math.prod(shape)), dtype=torch.int64).reshape(shape))
@@ -70,18 +71,18 @@ def chosen(
         places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
     if isinstance(a, (list, tuple)) and any(isinstance(x, str) for x in a):
         raise NotImplementedError(missing_message("an array of `str`"))
-    if isinstance(a, int):
+    if isinstance(a, INTEGERS):
         return places if isinstance(places, ndarray) else int(places)
     return array_or_number(as_tensor(a)[as_tensor(places)])
 
 
 def shuffled(x: Any, below: Callable[[int], int]) -> ndarray:
     """Return the parts of an array along its first axis, or 0, …, x − 1, in a random order."""
-    order = list(range(x if isinstance(x, int) else len(x)))
+    order = list(range(x if isinstance(x, INTEGERS) else len(x)))
     for i in range(len(order) - 1, 0, -1):
         j = below(i + 1)
         order[i], order[j] = order[j], order[i]
-    return ndarray(torch.tensor(order, dtype=torch.int64) if isinstance(x, int) else as_tensor(x)[order])
+    return ndarray(torch.tensor(order, dtype=torch.int64) if isinstance(x, INTEGERS) else as_tensor(x)[order])
 
 
 def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
@@ -92,6 +93,7 @@ def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
 
 def small_enough(n: int, draw: Callable[[], int]) -> int:
     """Draw an integer from 0 to n − 1: words of as many bits as n − 1 has, until one is small enough."""
+    n = int(n)
     mask = (1 << (n - 1).bit_length()) - 1
     while n > 1 and (value := draw() & mask) >= n:
         pass
@@ -263,7 +265,7 @@ class Generator:
         return "Generator(PCG64)"
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(missing_message(f"`numpy.random.Generator.{name}`"))
+        raise_missing(self, name)
 
 
 def default_rng(seed: int | Generator | None = None) -> Generator:
@@ -394,7 +396,7 @@ class RandomState:
         shuffle_in_place(x, self._below)
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise AttributeError(missing_message(f"`numpy.random.RandomState.{name}`"))
+        raise_missing(self, name)
 
 
 COMMON = RandomState()  # that of all functions of this module
@@ -402,5 +404,4 @@ for _name in (name for name in vars(RandomState) if not name.startswith("_")):
     globals()[_name] = getattr(COMMON, _name)
 
 
-def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(missing_message(f"`numpy.random.{name}`"))
+__getattr__ = missing_getattr("numpy.random")

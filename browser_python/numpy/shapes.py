@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
+from torch.numbers import INTEGERS
 
 from . import array, array_or_number, as_tensor, concatenate, int64, missing_message, ndarray, stack
 
@@ -44,7 +45,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
         ValueError: one of these has another size.
     """
     t = as_tensor(x)
-    for d in [axis] if isinstance(axis, int) else axis or ():
+    for d in [axis] if isinstance(axis, INTEGERS) else axis or ():
         if t.shape[d] != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return ndarray(t.squeeze() if axis is None else t.squeeze(axis))
@@ -77,18 +78,18 @@ def roll(x: Any, shift: Any, axis: Any = None) -> ndarray:
 
 def tile(x: Any, reps: Any) -> ndarray:
     """Repeat an array this often along its axes."""
-    t, counts = as_tensor(x), (reps,) if isinstance(reps, int) else tuple(reps)
+    t, counts = as_tensor(x), (reps,) if isinstance(reps, INTEGERS) else tuple(reps)
     counts = (1,) * (t.ndim - len(counts)) + counts
     return ndarray(t.reshape((1,) * (len(counts) - t.ndim) + tuple(t.shape)).repeat(*counts))
 
 
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> ndarray:
-    counts = repeats if isinstance(repeats, int) else as_tensor(repeats)
+    counts = repeats if isinstance(repeats, INTEGERS) else as_tensor(repeats)
     return ndarray(as_tensor(x).repeat_interleave(counts, axis))
 
 
 def broadcast_to(x: Any, shape: Any) -> ndarray:
-    return ndarray(as_tensor(x).expand((shape,) if isinstance(shape, int) else tuple(shape)).clone())
+    return ndarray(as_tensor(x).expand((shape,) if isinstance(shape, INTEGERS) else tuple(shape)).clone())
 
 
 def at_least_2d(x: Any) -> torch.Tensor:
@@ -117,7 +118,7 @@ def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
     """Split an axis into so many parts, of which the first ones may be larger, or before these indices."""
     t = as_tensor(x)
     n = t.shape[axis]
-    if isinstance(parts, int):
+    if isinstance(parts, INTEGERS):
         ends = list(itertools.accumulate(n // parts + (i < n % parts) for i in range(parts)))
     else:
         ends = [*parts, n]
@@ -125,7 +126,7 @@ def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
 
 
 def split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
-    if isinstance(parts, int) and as_tensor(x).shape[axis] % parts:
+    if isinstance(parts, INTEGERS) and as_tensor(x).shape[axis] % parts:
         raise ValueError("array split does not result in an equal division")
     return array_split(x, parts, axis)
 

@@ -226,6 +226,7 @@ from .modes import (
     set_num_threads,
     use_deterministic_algorithms,
 )
+from .nn.module import typename
 from .ordering import (
     argsort,
     bincount,
@@ -337,7 +338,7 @@ def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
     return x.is_floating_point()
 
 
-from . import backends, cuda  # noqa: E402
+from . import accelerator, backends, cuda, random  # noqa: E402
 
 for _name, _function in [*globals().items()]:
     if type(_function) is type(numel):

@@ -11,6 +11,7 @@ from inspect import unwrap
 from typing import Any
 
 from .missing import refuse
+from .numbers import NUMBERS
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
@@ -39,7 +40,7 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
     named = {**NAMES, "b": SECOND.get(name, "other")}
     kinds, code = function.__annotations__, unwrap(function).__code__
     wanted: list[tuple[int, str, Any]] = [
-        (place, named.get(given, given), Tensor if kinds.get(given) == "Tensor" else (Tensor, int, float))
+        (place, named.get(given, given), Tensor if kinds.get(given) == "Tensor" else (Tensor, *NUMBERS))
         for place, given in enumerate(code.co_varnames[: code.co_argcount])
         if kinds.get(given) == "Tensor" or (name in OPERATORS and place < 2)
     ]

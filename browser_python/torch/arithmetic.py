@@ -16,6 +16,7 @@ from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
 from .kernels import BIG, KERNELS, Kernel, address_of, loop_of, scalar
 from .numbers import (
     DIVISION_BY_ZERO,
+    NUMBERS,
     cos_of,
     exp_of,
     floor_quotient,
@@ -29,6 +30,7 @@ from .numbers import (
     map_numbers,
     modulo,
     nan_where_undefined,
+    plain,
     power,
     quotient,
     remainder_of,
@@ -141,6 +143,8 @@ def binary_op(
         TypeError: an operand is neither a tensor nor a number.
     """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
+    if not (first and second):
+        a, b = plain(a), plain(b)
     if not first and not second:
         a, first = tensor(a), True
     if not (first or is_number(a)) or not (second or is_number(b)):
@@ -747,8 +751,8 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
 
     def left(x: Tensor, other: Any) -> Any:
-        if isinstance(other, (Tensor, int, float)):
-            return f(x, other)
+        if isinstance(other, (Tensor, *NUMBERS)):
+            return f(x, plain(other))
         if hasattr(other, "_tensor"):  # an array of the page's numpy
             return f(x, other._tensor)
         if name in ("eq", "ne"):
@@ -759,7 +763,7 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
 
     def right(x: Tensor, other: Any) -> Any:
         other = getattr(other, "_tensor", other)
-        return f(other, x) if isinstance(other, (Tensor, int, float)) else NotImplemented
+        return f(plain(other), x) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
 
     setattr(Tensor, f"__{name}__", left)
     if name in SIGNS:

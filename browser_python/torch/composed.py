@@ -19,7 +19,7 @@ from .indexing import gather
 from .joining import cat, list_of_tensors, stack
 from .linalg import cross as cross_product
 from .missing import refuse
-from .numbers import Numbers
+from .numbers import INTEGERS, Numbers
 from .ordering import bincount
 from .randomness import Generator, default_generator, integers
 from .reductions import NamedResults, along_axis, logaddexp, named_results
@@ -375,7 +375,7 @@ class TypeOfTensors(type):
 
     def __call__(cls, *data: Any) -> Tensor:
         """Return zeros of these sizes, or a tensor of nested lists."""
-        sizes = bool(data) and all(type(n) is int for n in data)
+        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
         return (
             tensor([0] * math.prod(data), dtype=cls.kind).view(data)
             if sizes

@@ -27,7 +27,7 @@ from .dtypes import (
 )
 from .dtypes import dtype as Kind
 from .missing import refuse
-from .numbers import convert_numbers, is_number, to_array
+from .numbers import convert_numbers, is_number, plain, to_array
 from .shapes import product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
 
@@ -216,7 +216,7 @@ def full(
     if isinstance(fill_value, Tensor) and fill_value.requires_grad:
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    value = float(value) if isinstance(value, float) else value  # of the page's numpy, only a number
+    value = float(value) if isinstance(value, float) or type(value) in TRUTH - {bool} else plain(value)
     dtype = dtype or inferred_dtype([value])
     check_fits(value, dtype)
     shape = sizes_of([size])
@@ -283,7 +283,7 @@ def eye(
     n: int, m: int | None = None, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
     """Return the (n, m) matrix with ones on its diagonal and zeros elsewhere; m = n by default."""
-    m = n if m is None else m
+    n, m = plain(n), plain(n if m is None else m)
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
@@ -307,7 +307,7 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    start, end, step = [v.item() if isinstance(v, Tensor) else plain(v) for v in (start, end, step)]
     whole = all(isinstance(v, int) for v in (start, end, step))
     dtype = dtype or (int64 if whole else State.default_dtype)
     if dtype is bool_:
@@ -374,6 +374,7 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`."""
+    steps = plain(steps)
     numbers = [base**v for v in points(start, end, steps)]
     return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
 
@@ -394,6 +395,7 @@ def hamming_window(
     n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
     """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic."""
+    n = plain(n)
     turn = 2 * math.pi / (n if periodic else n - 1) if n > 1 else 0.0
     first = [1.0] if n == 1 else [alpha - beta * math.cos(turn * i) for i in range(n)]
     return tensor_of(first, (n,), dtype or State.default_dtype)

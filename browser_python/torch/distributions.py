@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from .dtypes import finfo
-from .missing import missing_getattr
+from .missing import missing_getattr, raise_missing
 from .randomness import multinomial
 from .reductions import logsumexp, softmax
 from .shapes import product
@@ -65,7 +65,7 @@ class Categorical:
             )
 
     def __getattr__(self, name: str) -> NoReturn:
-        missing_getattr("torch.distributions.Categorical")(name)
+        raise_missing(self, name)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw indices in the shape `sample_shape`, for each distribution."""
@@ -79,7 +79,7 @@ class Categorical:
         Raises:
             ValueError: one of them is no index, unless `validate_args` is False.
         """
-        last = self.logits.shape[-1] - 1
+        last = self._probs.shape[-1] - 1
         if self._validates and not bool(((value >= 0) & (value <= last) & (value % 1 == 0)).all()):
             raise ValueError(
                 f"Expected value argument (Tensor of shape {tuple(value.shape)}) to be within the support "

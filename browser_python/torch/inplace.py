@@ -286,8 +286,8 @@ def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         y = function(x, *args, **kwargs)
         x.shape, x._strides, x._offset = y.shape, y._strides, y._offset
         x._node, x._needs_grad = y._node, y._needs_grad
-        if x._base is not None:
-            x._base, x._base_node = y._base, y._base_node
+        if x._view is not None:
+            x._view, x._base_node = y._view, y._base_node
         x._writes[0] += 1
         x._changed_axes = True
         if x._node is not None:

@@ -11,6 +11,7 @@ from .dtypes import Device, bfloat16, float16, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
+from .numbers import INTEGERS, plain
 from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
 from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
@@ -154,7 +155,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = x.shape[axis_of(dim, x.ndim)]
-    return split(x, -(-n // chunks) if n else [0] * chunks, dim)
+    return split(x, -(-n // plain(chunks)) if n else [0] * chunks, dim)
 
 
 @method
@@ -163,7 +164,7 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
-    if not isinstance(k, int):
+    if not isinstance(k, INTEGERS):
         ends = [min(i, n) for i in k]
         return split(x, [max(b - a, 0) for a, b in zip([0, *ends], [*ends, n], strict=True)], dim)
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
@@ -172,7 +173,7 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
     """Return a copy with the order of these axes reversed."""
-    dims = axes_of([dims, *list(more)] if isinstance(dims, int) else list(dims), x.ndim)
+    dims = axes_of([dims, *list(more)] if isinstance(dims, INTEGERS) else list(dims), x.ndim)
     g = places_in(x.shape)
     for d in dims:
         g = view_of(
@@ -196,11 +197,11 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return roll(x.flatten(), shifts, 0).view(x.shape)
     if not x.numel():
         return x.clone()
-    if not isinstance(dims, int):
+    if not isinstance(dims, INTEGERS):
         for s, d in zip(shifts, dims, strict=False):
             x = roll(x, s, d)
         return x
-    d = axis_of(dims, x.ndim)
+    d = axis_of(dims, x.ndim)  # type: ignore[arg-type]
     n = x.shape[d]
     return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])]
 
@@ -213,7 +214,7 @@ def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) 
         TypeError: the counts are neither an integer nor a tensor.
         RuntimeError: a count is negative, or their number differs from the size of the axis.
     """
-    if not isinstance(repeats, (int, Tensor)):
+    if not isinstance(repeats, (*INTEGERS, Tensor)):
         raise TypeError(
             f"repeat_interleave() received an invalid combination of arguments - got ({type(repeats).__name__}, dim=int), but expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n"
         )

@@ -13,6 +13,7 @@ from .dtypes import FLOATING, TYPE_NAMES, dtype, finfo, float64
 from .gradients import record_step
 from .joining import stack
 from .missing import missing_getattr, refuse, refuse_set
+from .numbers import NUMBERS
 from .reductions import NamedResults, named_results
 from .reductions import norm as norm_of
 from .shapes import Axes, axes_of
@@ -54,7 +55,7 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
     """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers."""
-    if not isinstance(ord, (int, float)):
+    if not isinstance(ord, NUMBERS):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
 

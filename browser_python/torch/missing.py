@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 asked_for: list[str] = []  # the missing parts that code has used; a check clears it, and reads it afterwards
@@ -29,14 +30,27 @@ def refuse(part: str) -> NoReturn:
     )
 
 
-def no_attribute(kind: str, name: str) -> str:
-    """Return the text of the error for an attribute that the page's torch does not have."""
-    return t(
-        "'{kind}' object has no attribute '{name}' in the page's torch; if PyTorch has it, open this notebook in Colab "
-        "or JupyterLab",
-        kind=kind,
-        name=name,
-    )
+@cache
+def known(place: str) -> frozenset[str]:
+    """Return the names that a module or class of PyTorch or NumPy has."""
+    from .names import NAMES  # at the first error, because few programs need it
+
+    return frozenset(NAMES.get(place, "").split())
+
+
+def is_known(kind: type, name: str) -> bool:
+    """Check whether objects of one of the page's classes have this attribute in PyTorch or NumPy."""
+    if name.startswith("__"):
+        return False
+    return any(name in known(base.__name__) for base in kind.__mro__ if base.__module__ != "__main__")
+
+
+def raise_missing(thing: object, name: str) -> NoReturn:
+    """Raise the error for an attribute: if PyTorch has it, another one than `hasattr` takes for an answer."""
+    kind = type(thing)
+    if is_known(kind, name):
+        refuse(f"`{kind.__name__}.{name}`")
+    raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
 
 
 def refuse_set(function: str, **arguments: Any) -> None:
@@ -47,15 +61,18 @@ def refuse_set(function: str, **arguments: Any) -> None:
 
 
 def missing_getattr(module: str) -> Callable[[str], NoReturn]:
-    """Return a module's `__getattr__`, which raises an AttributeError that names the missing attribute."""
+    """Return a module's `__getattr__`. It raises an AttributeError, unless PyTorch has the name."""
 
-    def raise_missing(name: str) -> NoReturn:
-        note_missing(f"`{module}.{name}`")
-        raise AttributeError(
-            t(
-                "{part} is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab",
-                part=f"`{module}.{name}`",
+    def raise_missing_name(name: str) -> NoReturn:
+        if name.startswith("_") and not name.startswith("__"):
+            raise AttributeError(
+                t(
+                    "{part} is not in the page's torch; if PyTorch has it, open this notebook in Colab or JupyterLab",
+                    part=f"`{module}.{name}`",
+                )
             )
-        )
+        if name in known(module):
+            refuse(f"`{module}.{name}`")
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
-    return raise_missing
+    return raise_missing_name

@@ -77,8 +77,26 @@ def convert_numbers(values: Iterable[float], src: dtype, dst: dtype) -> Any:
     return values if src.code == dst.code or isinstance(values, list) else list(values)
 
 
+class OtherInteger:
+    """An integer or truth value that is no `int`, as those of NumPy are none; `item` makes one of it."""
+
+    __slots__ = ()
+
+    def item(self) -> int:
+        raise NotImplementedError
+
+
+INTEGERS = (int, OtherInteger)
+NUMBERS = (int, float, OtherInteger)
+
+
 def is_number(x: object) -> bool:
-    return isinstance(x, (int, float))
+    return isinstance(x, NUMBERS)
+
+
+def plain(x: Any) -> Any:
+    """Return an integer of NumPy as one of Python, and anything else unchanged."""
+    return x.item() if isinstance(x, OtherInteger) else x
 
 
 def exp_of(x: float) -> float:

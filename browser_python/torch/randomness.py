@@ -37,7 +37,7 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import KERNELS, address_of
 from .missing import refuse
-from .numbers import Numbers, quotient, to_array
+from .numbers import Numbers, plain, quotient, to_array
 from .shapes import common_shape, layout_order, product, sizes_of
 from .tensors import Tensor, laid_out, method, tensor_of
 
@@ -324,6 +324,7 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the integers 0, …, n − 1 in a random order."""
+    n = plain(n)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     g, r = generator or default_generator, list(range(n))
@@ -403,6 +404,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if p.dtype.kind < FLOATING:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {p.dtype.name}")
+    num_samples = plain(num_samples)
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     numbers, n = p._numbers(), p.shape[-1]

@@ -42,7 +42,7 @@ def strides_of(shape: tuple[int, ...]) -> tuple[int, ...]:
     st, p = [0] * len(shape), 1
     for i in range(len(shape) - 1, -1, -1):
         st[i] = p
-        p *= shape[i] if shape[i] else 1
+        p *= int(shape[i]) or 1  # not a number of another class: equal shapes share this
     return tuple(st)
 
 

@@ -27,8 +27,8 @@ from .dtypes import (
 )
 from .gradients import Node, node_of
 from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
-from .missing import no_attribute, note_missing, refuse
-from .numbers import Numbers, convert_numbers, to_array
+from .missing import raise_missing, refuse
+from .numbers import INTEGERS, Numbers, convert_numbers, to_array
 from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,7 +88,7 @@ class Tensor:
         _writes: a list with the number of in-place writes to the storage, which all views share
         _node: the `Node` of the operation that computed this tensor, or None
         _leaf: the `Node` that accumulates the gradient of a leaf, or None
-        _base: for a view, its base tensor and a function that computes the view from the base
+        _view: for a view, its base tensor and a function that computes the view from the base
         _base_node: for a view, the node of its base when the view's own node was made
         _changed_axes: whether an in-place operation has changed its shape or the order of its axes
     """
@@ -101,7 +101,7 @@ class Tensor:
     dtype: dtype
     _node: Any = None
     _leaf: Any = None
-    _base: Any = None
+    _view: Any = None
     _base_node: Any = None
     _needs_grad: bool = False
     _changed_axes: bool = False
@@ -140,7 +140,7 @@ class Tensor:
         """Return zeros of these sizes, or a float32 tensor of nested lists, as `torch.Tensor` does."""
         from .creation import tensor, zeros  # here, because creation.py imports this file
 
-        sizes = bool(data) and all(type(n) is int for n in data)
+        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
         made = zeros(*data, dtype=float32) if sizes else tensor(*data or ([],), dtype=float32)
         self.__dict__.update(made.__dict__)
 
@@ -316,15 +316,26 @@ class Tensor:
         return t
 
     @property
+    def _base(self) -> Tensor | None:
+        return None if self._view is None else self._view[0]
+
+    def _is_view(self) -> bool:
+        return self._view is not None
+
+    @property
+    def _version(self) -> int:
+        return self._writes[0]
+
+    @property
     def requires_grad(self) -> bool:
         """Whether operations on the tensor are recorded for gradients, also because it is a view of one whose are.
 
         Raises:
             RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
         """
-        if self._base is None:
+        if self._view is None:
             return self._needs_grad
-        base = self._base[0]
+        base = self._view[0]
         if base._node is not self._base_node:
             follow_base(self)
         return self._needs_grad or base._needs_grad
@@ -398,11 +409,10 @@ class Tensor:
         return text_of(self)
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for an attribute that the page's torch does not have."""
+        """Raise the error for an attribute that a tensor does not have, here or also in torch."""
         if name == "real":
             return self
-        note_missing(f"`{type(self).__name__}.{name}`")
-        raise AttributeError(no_attribute(type(self).__name__, name))
+        raise_missing(self, name)
 
 
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand
@@ -476,8 +486,8 @@ def view_of(
 
 def link_to_base(v: Tensor, t: Tensor, how: Callable[[Any], Tensor]) -> Tensor:
     """Record that `v` equals `how(t)`, so that the view `v` shares gradients and writes with `t`; return `v`."""
-    v._base = (t, how) if t._base is None else (t._base[0], lambda x, f=t._base[1]: how(f(x)))
-    v._base_node = v._base[0]._node
+    v._view = (t, how) if t._view is None else (t._view[0], lambda x, f=t._view[1]: how(f(x)))
+    v._base_node = v._view[0]._node
     if t.requires_grad and State.grad_enabled:
         v._node, v._needs_grad = step_of_view(t, how), True
     return v
@@ -491,7 +501,7 @@ def step_of_view(t: Tensor, how: Callable[[Any], Tensor]) -> Node:
 
 def follow_base(v: Tensor) -> None:
     """Give a view the gradient history of its base, which an in-place operation has changed."""
-    base, how = v._base
+    base, how = v._view
     if base._changed_axes:  # `how` may describe its shape from before
         refuse("the gradient of a view of a tensor whose axes were changed in place")
     v._base_node = base._node
@@ -610,7 +620,7 @@ def result_type(*xs: Tensor | float) -> dtype:
             else:
                 zeros = x.dtype if zeros is None else promoted_dtype(zeros, x.dtype)
         else:
-            d = bool_ if isinstance(x, bool) else int64 if isinstance(x, int) else State.default_dtype
+            d = bool_ if isinstance(x, bool) else int64 if isinstance(x, INTEGERS) else State.default_dtype
             nums = d if nums is None else promoted_dtype(nums, d)
     found = [d for d in (dims, zeros, nums) if d is not None]
     return max(found, key=lambda d: d.kind)
@@ -651,7 +661,7 @@ def type_name(t: Tensor) -> str:
 
 def check_leaf(t: Tensor) -> None:
     """Raise torch's error if `t` or its base is a leaf that requires grad, and an in-place operation may not change it."""
-    root = t if t._base is None else t._base[0]
+    root = t if t._view is None else t._view[0]
     if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
         kind = "leaf Variable" if root is t else "view of a leaf Variable"
         raise RuntimeError(f"a {kind} that requires grad is being used in an in-place operation.")
@@ -729,7 +739,7 @@ def record_write(t: Tensor, places: list[int], value: Tensor, shape: Sequence[in
 
 def record_in_base(t: Tensor, value: Tensor) -> None:
     """Record that `value`, with the shape of `t`, was written to the part of its base that the view `t` shows."""
-    if t._base is not None:
-        base, how = t._base
+    if t._view is not None:
+        base, how = t._view
         record_write(base, how(places_in(base.shape))._offsets(), value, t.shape)
         t._base_node = base._node

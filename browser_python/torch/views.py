@@ -26,7 +26,7 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse
-from .numbers import convert_numbers
+from .numbers import convert_numbers, plain
 from .shapes import Axes, Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
 from .tensors import (
     Tensor,
@@ -282,7 +282,7 @@ def expand_as(x: Tensor, other: Tensor) -> Tensor:
 @method
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window."""
-    d = axis_of(dimension, x.ndim)
+    d, size, step = axis_of(dimension, x.ndim), plain(size), plain(step)
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
             raise RuntimeError(f"{name} is {given} but must be {'>= 0' if least == 0 else '> 0'}")
@@ -306,7 +306,8 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     Raises:
         RuntimeError: the storage is too short.
     """
-    o = x._offset if storage_offset is None else storage_offset
+    size, stride = [plain(n) for n in size], [plain(step) for step in stride]
+    o = x._offset if storage_offset is None else plain(storage_offset)
     last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= len(x._data):
         raise RuntimeError(
@@ -351,7 +352,7 @@ Tensor.data = data.setter(set_data)
 @method
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis."""
-    a, b = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim)
+    a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), plain(offset)
     n = max(0, min(x.shape[a] + min(0, offset), x.shape[b] - max(0, offset)))
     keep = [i for i in range(x.ndim) if i not in (a, b)]
 

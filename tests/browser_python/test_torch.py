@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
+from itertools import permutations
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +16,8 @@ import torch
 
 from browser_python import torch as page_torch
 from browser_python.torch.utils._python_dispatch import TorchDispatchMode
-from tests.browser_python.both import differences
+from tests.browser_python.both import BOTH, differences
+from tools import names
 
 # Some of these programs use what torch itself warns of.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -1141,15 +1146,57 @@ def test_optimizers_take_the_same_steps():
     assert not differences(OPTIMIZERS, 1e-5)
 
 
-def test_what_is_missing_says_so():
-    with pytest.raises(AttributeError, match=r"`torch\.fft` is not in the page's torch"):
-        _ = page_torch.fft
-    with pytest.raises(AttributeError, match=r"`torch\.nn\.functional\.fold` is not in the page's torch"):
-        _ = page_torch.nn.functional.fold
-    with pytest.raises(AttributeError, match=r"`torch\.nn\.EmbeddingBag` is not in the page's torch"):
-        _ = page_torch.nn.EmbeddingBag
-    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'svd' in the page's torch"):
-        _ = page_torch.ones(2).svd
+LACKING = "torch.fft torch.nn.functional.fold torch.nn.EmbeddingBag torch.backends.cuda.sdp_kernel torch.optim.LBFGS "
+LACKING += "Tensor.svd Linear.register_full_backward_hook Linear.to_empty SGD.register_step_post_hook LSTM.all_weights"
+OWNERS = {"Tensor": "torch.ones(2)", "Linear": "nn.Linear(1, 1)", "LSTM": "nn.LSTM(1, 1)"}
+OWNERS |= {"SGD": "torch.optim.SGD([torch.ones(1)])"}
+
+
+@pytest.mark.parametrize("part", LACKING.split())
+def test_what_torch_has_and_the_page_lacks_is_never_said_to_be_absent(part: str):
+    """`hasattr` and `getattr` with a default raise an error, as they would not find what torch has."""
+    owner, _, name = part.rpartition(".")
+    names = {"torch": page_torch, "nn": page_torch.nn}
+    assert hasattr(eval(OWNERS.get(owner, owner), {"torch": torch, "nn": torch.nn}), name)
+    for asked in (f"hasattr(owner, {name!r})", f"getattr(owner, {name!r}, None)", f"owner.{name}"):
+        with pytest.raises(NotImplementedError, match=f"`{re.escape(part)}` is not in the page's torch"):
+            eval(asked, {"owner": eval(OWNERS.get(owner, owner), names)})
+
+
+UNKNOWN = """
+torch.sofmax
+F.sofmax
+nn.Lienar
+torch.optim.Adem
+torch.ones(2).sofmax
+nn.Linear(1, 1).wieght
+nn.Module().encoder
+hasattr(torch, "sofmax"), hasattr(torch.ones(1), "attn"), hasattr(nn.Linear(1, 1), "hidden")
+getattr(torch, "attend", 5), getattr(nn.ReLU(), "d_model", 6), getattr(torch.ones(2), "width", 7)
+[hasattr(torch, n) for n in ("softmax", "no_grad", "__path__", "__version__", "__nothing__")]
+[hasattr(torch.ones(1), n) for n in ("__len__", "__array__", "__nothing__", "_nothing", "grad_fn")]
+"""
+
+
+def test_what_torch_lacks_is_an_attribute_error_as_there():
+    assert not differences(UNKNOWN.strip().splitlines())
+
+
+def test_the_names_of_torch_are_those_of_the_installed_one():
+    made = subprocess.run([sys.executable, names.__file__, "--print"], capture_output=True, text=True, check=True)
+    assert names.TARGET.read_text(encoding="utf-8") == made.stdout, "run python tools/names.py"
+
+
+def test_classes_inherit_from_one_another_as_in_torch():
+    """`isinstance(layer, nn.Sequential)` says the same."""
+    for place in ("torch", "torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torch.utils.data"):
+        theirs, ours = (eval(place, {"torch": library}) for library in BOTH)
+        kinds = [
+            n for n, kind in vars(ours).items() if isinstance(kind, type) and isinstance(getattr(theirs, n, None), type)
+        ]
+        for one, other in permutations(kinds, 2):
+            same = [issubclass(getattr(library, one), getattr(library, other)) for library in (theirs, ours)]
+            assert same[0] == same[1], (place, one, other)
 
 
 @pytest.mark.parametrize("expression", REFUSED)
@@ -1179,6 +1226,7 @@ UNUSED = {
         "cdist.compute_mode",
         "isin.assume_unique",
         "svd.full_matrices",
+        "fork_rng.devices",
         "softmin._stacklevel",
         "TransformerEncoder.enable_nested_tensor",
         "TransformerEncoder.mask_check",
@@ -1191,7 +1239,7 @@ UNUSED = {
         "use_deterministic_algorithms.mode",
     ),
     *("use_deterministic_algorithms.warn_only", "grad.only_inputs", "softmax._stacklevel", "log_softmax._stacklevel"),
-    *("embedding.norm_type", "Embedding.norm_type", "assert_close.allow_subclasses", "assert_close.check_device"),
+    *("embedding.norm_type", "assert_close.allow_subclasses", "assert_close.check_device"),
     *(
         "assert_close.check_layout",
         "jacobian.vectorize",

@@ -14,7 +14,7 @@ from tests.browser_python.programs import compared, run, run_on_page
 PROGRAMS = Path(__file__).with_name("tutorials.txt").read_text(encoding="utf-8").split("\n###\n")[1:]
 ABSENT = {  # programs that use what the page does not have, and the note that says so
     "import argparse": "argparse is not on this page; open this notebook in JupyterLab or Colab",
-    "from torch.nn.utils.rnn import pack_padded_sequence": "rnn.pack_padded_sequence is not on this page",
+    "from torch.nn.utils.rnn import pack_padded_sequence": "rnn.pack_padded_sequence` is not in the page's torch",
     "import torch\ntorch.ones(1).unique(foo=1)": "'foo' of `unique` is not on this page",
     "import torch\ntorch.tensor([1 + 2j])": "a complex number is not in the page's torch",
     "import torch\ntorch.nn.utils.weight_norm": "`torch.nn.utils.weight_norm` is not in the page's torch",

@@ -11,25 +11,16 @@ from .module import Module
 from .parameter import Parameter
 
 
-class Sequential(Module):
-    """Modules that run one after the other, each on the result of the one before."""
+class Listed(Module):
+    """Members of one kind in order, with numbers as names."""
 
-    def __init__(self, *modules: Any) -> None:
-        super().__init__()
-        named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else dict(enumerate(modules))
-        for n, m in named.items():
-            self.add_module(str(n), m)
-
-    def forward(self, x: Tensor) -> Tensor:
-        for m in self:
-            x = m(x)
-        return x
+    _kind = "_modules"
 
     def _names(self) -> list[str]:
-        return [n for n, _ in self._own(Module)]
+        return list(self.__dict__[self._kind])
 
     def _items(self) -> list[Any]:
-        return [m for _, m in self._own(Module)]
+        return list(self.__dict__[self._kind].values())
 
     def _replace(self, modules: Iterable[Any]) -> None:
         """Hold these modules, in order and with numbers as names, in place of those so far."""
@@ -69,9 +60,7 @@ class Sequential(Module):
         return len(self._items())
 
     def __getitem__(self, i: Any) -> Any:
-        if isinstance(i, slice):
-            return type(self)(dict(self._own(Module)[i]))
-        return self._items()[self._place(i)]
+        return type(self)(self._items()[i]) if isinstance(i, slice) else self._items()[self._place(i)]
 
     def _place(self, i: int) -> int:
         """Return the place that an index from either end names.
@@ -100,14 +89,32 @@ class Sequential(Module):
         return self.extend(other)
 
 
-class ModuleList(Sequential):
+class Sequential(Listed):
+    """Modules that run one after the other, each on the result of the one before."""
+
+    def __init__(self, *modules: Any) -> None:
+        super().__init__()
+        named = modules[0] if len(modules) == 1 and isinstance(modules[0], dict) else dict(enumerate(modules))
+        for n, m in named.items():
+            self.add_module(str(n), m)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for m in self._modules.values():
+            x = m(x)
+        return x
+
+    def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return type(self)(dict([*self._modules.items()][i]))
+        return super().__getitem__(i)
+
+
+class ModuleList(Listed):
     """A list of modules, whose parameters belong to the module that holds it."""
 
     def __init__(self, modules: Any = ()) -> None:
-        super().__init__(*modules)
-
-    def forward(self, *args: Any) -> Any:
-        return Module.forward(self)
+        super().__init__()
+        self.extend(() if modules is None else modules)
 
     def _described(self) -> list[tuple[str, str]]:
         """Return the names and texts of the submodules; equal ones in a row together."""
@@ -118,22 +125,18 @@ class ModuleList(Sequential):
             at += n
         return out
 
-    def __getitem__(self, i: Any) -> Any:
-        return type(self)(self._items()[i]) if isinstance(i, slice) else self._items()[self._place(i)]
 
+class Named(Module):
+    """Members of one kind by their names."""
 
-class ModuleDict(Module):
-    """A dictionary of modules, whose parameters belong to the module that holds it."""
-
-    _kind: type = Module
+    _kind = "_modules"
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
-        for n, m in (modules or {}).items():
-            self[n] = m
+        self.update(modules or {})
 
     def __getitem__(self, n: str) -> Any:
-        return dict(self._own(self._kind))[n]
+        return self.__dict__[self._kind][n]
 
     def __setitem__(self, n: str, module: Module) -> None:
         self.add_module(n, module)
@@ -151,22 +154,29 @@ class ModuleDict(Module):
             self[n] = m
 
     def __contains__(self, n: object) -> bool:
-        return n in dict(self._own(self._kind))
+        return n in self.__dict__[self._kind]
 
     def __iter__(self) -> Any:
-        return iter(dict(self._own(self._kind)))
+        return iter(self.__dict__[self._kind])
 
     def __len__(self) -> int:
-        return len(self._own(self._kind))
+        return len(self.__dict__[self._kind])
+
+    def clear(self) -> None:
+        self.__dict__[self._kind].clear()
 
     def keys(self) -> KeysView[str]:
-        return dict(self._own(self._kind)).keys()
+        return self.__dict__[self._kind].keys()
 
     def values(self) -> ValuesView[Module]:
-        return dict(self._own(self._kind)).values()
+        return self.__dict__[self._kind].values()
 
     def items(self) -> ItemsView[str, Module]:
-        return dict(self._own(self._kind)).items()
+        return self.__dict__[self._kind].items()
+
+
+class ModuleDict(Named):
+    """A dictionary of modules, whose parameters belong to the module that holds it."""
 
 
 def lines_of(parameters: Iterable[tuple[str, Parameter, Any]]) -> str:
@@ -176,32 +186,29 @@ def lines_of(parameters: Iterable[tuple[str, Parameter, Any]]) -> str:
     )
 
 
-class ParameterDict(ModuleDict):
+class ParameterDict(Named):
     """A dictionary of parameters."""
 
-    _kind = Parameter
+    _kind = "_parameters"
 
     def add_module(self, name: str, module: Any) -> None:
         setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))
 
     def extra_repr(self) -> str:
-        return lines_of((n, p, p.type()) for n, p in self._own(Parameter))
+        return lines_of((n, p, p.type()) for n, p in self._parameters.items())
 
 
-class ParameterList(ModuleList):
+class ParameterList(Listed):
     """A list of parameters."""
 
-    def _items(self) -> list[Any]:
-        return [p for _, p in self._own(Parameter)]
+    _kind = "_parameters"
 
-    def _names(self) -> list[str]:
-        return [n for n, _ in self._own(Parameter)]
-
-    def _described(self) -> list[tuple[str, str]]:
-        return []
+    def __init__(self, values: Any = ()) -> None:
+        super().__init__()
+        self.extend(() if values is None else values)
 
     def extra_repr(self) -> str:
-        return lines_of((n, p, p.dtype) for n, p in self._own(Parameter))
+        return lines_of((n, p, p.dtype) for n, p in self._parameters.items())
 
     def add_module(self, name: str, module: Any) -> None:
         setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))

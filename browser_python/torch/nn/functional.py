@@ -12,7 +12,7 @@ from ..creation import arange, full, ones, tensor, zeros_like
 from ..dtypes import FLOATING, TYPE_NAMES, bool_, finfo, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
-from ..numbers import exp_of
+from ..numbers import NUMBERS, exp_of
 from ..shapes import ALL, axis_of
 from ..tensors import Rule, Tensor, type_name
 from ..views import broadcast_tensors
@@ -601,7 +601,7 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise ValueError(f"{'either' if size is None else 'only one of'} size or scale_factor should be defined")
     given = scale_factor if size is None else size
-    each = [given] * len(axes) if isinstance(given, (int, float)) else list(given or ())
+    each = [given] * len(axes) if isinstance(given, NUMBERS) else list(given or ())
     for d, wanted in zip(axes, each, strict=True):
         n = x.shape[d]
         if size is None and wanted % 1:
@@ -627,24 +627,27 @@ def scaled_dot_product_attention(
         q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: `is_causal` comes with a mask, or the mask is neither bool nor floating-point.
+        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is neither bool nor floating-point.
     """
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)
     scores = q @ k.mT * (1 / math.sqrt(max(1, q.shape[-1])) if scale is None else scale)
     if is_causal:
-        if attn_mask is not None:
+        if attn_mask is not None and (
+            dropout_p or {q.ndim, k.ndim, v.ndim} != {4}
+        ):  # only torch's fast kernel takes both
             raise RuntimeError(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
-        attn_mask = ones(q.shape[-2], k.shape[-2], dtype=bool_).tril()
+        future = ones(q.shape[-2], k.shape[-2], dtype=bool_).triu(1)
+        scores = scores.masked_fill(future, -math.inf)
     if attn_mask is not None:
         if attn_mask.dtype is not bool_ and not attn_mask.is_floating_point():
             raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}")
         scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
     weights = scores.softmax(-1)
-    if attn_mask is not None:  # a row without any key has the weights 0, not nan
+    if is_causal or attn_mask is not None:  # a row without any key has the weights 0, not nan
         weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)
     return dropout(weights, dropout_p) @ v
 

@@ -72,7 +72,6 @@ Softmin = layer_of("Softmin", "softmin", "dim", dim=None)
 GLU = layer_of("GLU", "glu", "dim", dim=-1)
 GELU = layer_of("GELU", "gelu", "approximate", approximate="none")
 ReLU = layer_of("ReLU", "relu", inplace=False)
-ReLU6 = layer_of("ReLU6", "relu6", inplace=False)
 SiLU = layer_of("SiLU", "silu", inplace=False)
 SELU = layer_of("SELU", "selu", inplace=False)
 Mish = layer_of("Mish", "mish", inplace=False)
@@ -84,6 +83,7 @@ LeakyReLU = layer_of("LeakyReLU", "leaky_relu", "negative_slope", negative_slope
 ELU = layer_of("ELU", "elu", "alpha", alpha=1.0, inplace=False)
 Softplus = layer_of("Softplus", "softplus", "beta threshold", beta=1.0, threshold=20.0)
 Hardtanh = layer_of("Hardtanh", "hardtanh", "min_val max_val", min_val=-1.0, max_val=1.0, inplace=False)
+ReLU6 = layer_of("ReLU6", "relu6", base=Hardtanh, inplace=False)
 CosineSimilarity = layer_of("CosineSimilarity", "cosine_similarity", dim=1, eps=1e-08)
 POOL: dict[str, Any] = {"kernel_size": ..., "stride": None, "padding": 0}
 MAX = {**POOL, "dilation": 1, "return_indices": False, "ceil_mode": False}

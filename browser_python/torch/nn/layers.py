@@ -11,7 +11,7 @@ from ..dtypes import Device, bool_, int64
 from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
-from ..randomness import randn
+from ..numbers import INTEGERS
 from ..tensors import Tensor
 from . import functional, init
 from .module import Module
@@ -21,6 +21,9 @@ from .windows import Sizes, each
 
 class Linear(Module):
     """The layer x Wᵀ + b, with W (out_features, in_features) and b (out_features)."""
+
+    weight: Parameter
+    bias: Parameter | None
 
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Device = None, dtype: Kind | None = None
@@ -52,13 +55,8 @@ class LazyLinear(Linear):
     def __init__(self, out_features: int, bias: bool = True, device: Device = None, dtype: Kind | None = None) -> None:
         Module.__init__(self)
         self.in_features, self.out_features = 0, out_features
-        self.weight, self.bias = Unmade(), (Unmade() if bias else None)  # type: ignore[assignment]
+        self._parameters = {"weight": Unmade(), "bias": Unmade() if bias else None}
         self.made_as: dict[str, Any] = {"device": device, "dtype": dtype}
-
-    def _own(self, kind: type[Any]) -> list[tuple[str, Any]]:
-        if kind is Parameter:
-            self.weight.shape  # noqa: B018 (a weight that is not made yet raises an error)
-        return super()._own(kind)
 
     def reset_parameters(self) -> None:
         """Draw the weight and the bias anew, if they are there."""
@@ -67,10 +65,12 @@ class LazyLinear(Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Make the weight for this input, and go on as a linear layer."""
-        bias = self.bias is not None
-        del self.weight, self.bias
-        Linear.__init__(self, x.shape[-1], self.out_features, bias, **self.__dict__.pop("made_as"))
+        kind: dict[str, Any] = self.__dict__.pop("made_as")
+        self.in_features = x.shape[-1]
+        self.weight = Parameter(empty(self.out_features, self.in_features, **kind))
+        self.bias = None if self.bias is None else Parameter(empty(self.out_features, **kind))
         self.__class__ = Linear  # type: ignore[assignment]
+        self.reset_parameters()
         return Linear.forward(self, x)
 
 
@@ -107,15 +107,22 @@ class Embedding(Module):
     ) -> None:
         super().__init__()
         refuse_set("Embedding", max_norm=max_norm, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.num_embeddings, self.embedding_dim, self.norm_type = num_embeddings, embedding_dim, norm_type
+        self.max_norm, self.scale_grad_by_freq, self.sparse = max_norm, scale_grad_by_freq, sparse
         self.padding_idx = None if padding_idx is None else functional.padding_index(padding_idx, num_embeddings)
-        if _weight is None:
-            _weight = randn(num_embeddings, embedding_dim, dtype=dtype, device=device)
-            if self.padding_idx is not None:
-                _weight[self.padding_idx] = 0.0
-        if list(_weight.shape) != [num_embeddings, embedding_dim]:
+        if _weight is not None and list(_weight.shape) != [num_embeddings, embedding_dim]:
             raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
-        self.weight = Parameter(_weight, requires_grad=not _freeze)
+        made = empty(num_embeddings, embedding_dim, dtype=dtype, device=device) if _weight is None else _weight
+        self.weight = Parameter(made, requires_grad=not _freeze)
+        if _weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew, from the standard normal distribution; the row of `padding_idx` is zeros."""
+        with no_grad():
+            self.weight.normal_()
+            if self.padding_idx is not None:
+                self.weight[self.padding_idx] = 0.0
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
@@ -137,8 +144,8 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 
-class Dropout(Module):
-    """In training, set each number to 0 with the probability p, and divide the others by 1 − p.
+class AnyDropout(Module):
+    """A layer that sets some of the numbers to 0, in training.
 
     Raises:
         ValueError: p is not from 0 to 1.
@@ -150,14 +157,18 @@ class Dropout(Module):
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p, self.inplace = p, inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, self.p, self.training, self.inplace)
-
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class ChannelDropout(Dropout):
+class Dropout(AnyDropout):
+    """In training, set each number to 0 with the probability p, and divide the others by 1 − p."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return functional.dropout(x, self.p, self.training, self.inplace)
+
+
+class ChannelDropout(AnyDropout):
     """In training, set whole channels to 0 with the probability p, and divide the others by 1 − p."""
 
     axes = 1
@@ -181,7 +192,18 @@ class Dropout2d(ChannelDropout):
     axes = 2
 
 
-class LayerNorm(Module):
+class Normalization(Module):
+    """A layer that normalizes, with a weight that starts with ones, and mostly with a bias that starts with zeros."""
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros, where they are there."""
+        with no_grad():
+            for name, start in (("weight", 1.0), ("bias", 0.0)):
+                if (p := self._parameters.get(name)) is not None:
+                    p.fill_(start)
+
+
+class LayerNorm(Normalization):
     """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016)."""
 
     def __init__(
@@ -194,7 +216,9 @@ class LayerNorm(Module):
         dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, INTEGERS) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.register_parameter(
@@ -212,7 +236,7 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
-class RMSNorm(Module):
+class RMSNorm(Normalization):
     """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019)."""
 
     def __init__(
@@ -224,7 +248,9 @@ class RMSNorm(Module):
         dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = (
+            (normalized_shape,) if isinstance(normalized_shape, INTEGERS) else tuple(normalized_shape)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.register_parameter(
             "weight", Parameter(ones(self.normalized_shape, dtype=dtype, device=device)) if elementwise_affine else None
@@ -237,7 +263,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(Normalization):
     """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018)."""
 
     def __init__(
@@ -267,7 +293,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, {settings}"
 
 
-class BatchNorm1d(Module):
+class BatchNorm(Normalization):
     """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015)."""
 
     running_mean: Tensor | None
@@ -298,6 +324,16 @@ class BatchNorm1d(Module):
 
     axes: tuple[int, ...] = (2, 3)  # how many an input may have
 
+    def reset_running_stats(self) -> None:
+        """Set the running means to zeros, the variances to ones, and the number of batches to 0."""
+        for name, start in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
+            if self._buffers[name] is not None:
+                self._buffers[name].fill_(start)
+
+    def reset_parameters(self) -> None:
+        self.reset_running_stats()
+        super().reset_parameters()
+
     def forward(self, x: Tensor) -> Tensor:
         """Normalize x (batch, channels, ...)."""
         if x.ndim not in self.axes:
@@ -316,7 +352,11 @@ class BatchNorm1d(Module):
         )
 
 
-class BatchNorm2d(BatchNorm1d):
+class BatchNorm1d(BatchNorm):
+    """Normalization of each channel over the batch and, if there is one, the last axis."""
+
+
+class BatchNorm2d(BatchNorm):
     """Normalization of each channel over the batch and two axes."""
 
     axes = (4,)
@@ -331,6 +371,10 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full((num_parameters,), init, dtype=dtype, device=device))
+
+    def reset_parameters(self) -> None:
+        with no_grad():
+            self.weight.fill_(self.init)
 
     def forward(self, x: Tensor) -> Tensor:
         return functional.prelu(x, self.weight)
@@ -366,10 +410,14 @@ class Convolution(Module):
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = tuple(each(kernel_size, self.axes)), tuple(each(stride, self.axes))
         self.padding, self.dilation = tuple(each(padding, self.axes)), tuple(each(dilation, self.axes))
-        self.padding_mode = padding_mode
+        self.padding_mode, self.transposed, self.output_padding = padding_mode, False, (0,) * self.axes
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = Parameter(empty(out_channels, in_channels // groups, *self.kernel_size, **kind))
         self.register_parameter("bias", Parameter(empty(out_channels, **kind)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weight and the bias anew: uniform between ±1 / √(the numbers of a filter)."""
         bound = 1 / math.sqrt(self.weight[0].numel())
         with no_grad():
             self.weight.uniform_(-bound, bound)
@@ -415,7 +463,11 @@ class Bilinear(Module):
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = Parameter(empty(out_features, in1_features, in2_features, **kind))
         self.register_parameter("bias", Parameter(empty(out_features, **kind)) if bias else None)
-        bound = 1 / math.sqrt(in1_features)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the weight and the bias anew: uniform between ±1 / √in1_features."""
+        bound = 1 / math.sqrt(self.weight.shape[1])
         with no_grad():
             self.weight.uniform_(-bound, bound)
             if self.bias is not None:
@@ -462,6 +514,8 @@ class MultiheadAttention(Module):
         if {kdim, vdim} - {None, embed_dim}:
             refuse("`kdim` or `vdim` other than `embed_dim` of `MultiheadAttention`")
         self.embed_dim, self.num_heads, self.batch_first, self.dropout = embed_dim, num_heads, batch_first, dropout
+        self._qkv_same_embed_dim = True
+        self.kdim, self.vdim, self.bias_k, self.bias_v, self.add_zero_attn = embed_dim, embed_dim, None, None, False
         self.head_dim = embed_dim // num_heads
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))

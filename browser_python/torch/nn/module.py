@@ -4,52 +4,63 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
-from ..creation import zeros_like
 from ..dtypes import FLOATING, Device, bfloat16, float16, float32, float64
 from ..dtypes import dtype as Kind
-from ..missing import no_attribute, note_missing, refuse_set
+from ..missing import raise_missing, refuse, refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
 from ..views import target_dtype
-from .parameter import Parameter
+from .parameter import Buffer, Parameter
 
-Member = TypeVar("Member")
+# the dictionaries of a new module after the first ones, in torch's order; the page calls the hooks of the forward pass
+HOOKS = "_forward_hooks _forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks "
+HOOKS += "_forward_pre_hooks_with_kwargs _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
+HOOKS += "_load_state_dict_post_hooks"
+KINDS = ("_parameters", "_buffers", "_modules")
 
 
-class Hook:
+class RemovableHandle:
     """A handle of a registered hook: the module calls the hook at each forward pass until `remove` is called."""
 
-    def __init__(self, place: dict[Hook, Any], function: Callable[..., Any]) -> None:
-        self.place = place
-        place[self] = function
+    count = 0
+
+    def __init__(self, hooks: dict[int, Any], function: Callable[..., Any]) -> None:
+        self.hooks, self.id = hooks, RemovableHandle.count
+        RemovableHandle.count += 1
+        hooks[self.id] = function
 
     def remove(self) -> None:
-        self.place.pop(self, None)
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
 
 
-# what the modules of torch have, and those of the page do not
-ABSENT = {
-    *("_apply", "_backward_hooks", "_backward_pre_hooks", "_call_impl", "_forward_hooks", "_forward_pre_hooks"),
-    *("_load_from_state_dict", "_load_state_dict_post_hooks", "_load_state_dict_pre_hooks", "_named_members"),
-    *("_non_persistent_buffers_set", "_register_load_state_dict_pre_hook", "_register_state_dict_hook"),
-    *("_save_to_state_dict", "_state_dict_hooks", "_state_dict_pre_hooks", "_version", "compile", "get_extra_state"),
-    *("register_backward_hook", "register_full_backward_hook", "register_full_backward_pre_hook"),
-    *("register_load_state_dict_post_hook", "register_load_state_dict_pre_hook", "register_state_dict_post_hook"),
-    *("register_state_dict_pre_hook", "set_extra_state", "set_submodule", "share_memory", "to_empty"),
-}
+RemovableHandle.__module__ = "torch.utils.hooks"
 
 
 class Module:
-    """The base class of layers: an object with parameters, buffers, submodules and the method `forward`."""
+    """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
 
-    training = True
-    _bufs: dict[str, Any]
-    _not_saved: set[str]  # names of the buffers that the state does not include
-    _emptied: dict[str, Any]  # names of parameters and modules whose value is None, and which of the two they are
-    _before: dict[Hook, Any]
-    _after: dict[Hook, Any]
+    Attributes:
+        _parameters, _buffers, _modules: what `__getattr__` finds, by its name; a value may be None
+        _non_persistent_buffers_set: the names of the buffers that the state does not include
+        _forward_pre_hooks, _forward_hooks: what `__call__` calls before and after `forward`
+    """
+
+    training: bool
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _backward_hooks: dict[int, Any]
+    _forward_pre_hooks: dict[int, Any]
+    _forward_hooks: dict[int, Any]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args or kwargs:
@@ -59,74 +70,104 @@ class Module:
                 else "takes 1 positional argument"
             )
             raise TypeError(f"{type(self).__name__}.__init__() {given}")
-        object.__setattr__(self, "_ready", True)
-        object.__setattr__(self, "training", True)
-        object.__setattr__(self, "_not_saved", set())
-        object.__setattr__(self, "_emptied", {})
-        object.__setattr__(self, "_bufs", {})
-        object.__setattr__(self, "_before", {})
-        object.__setattr__(self, "_after", {})
+        own = self.__dict__
+        own.update(training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set())
+        own.update(_backward_pre_hooks=OrderedDict(), _backward_hooks=OrderedDict(), _is_full_backward_hook=None)
+        own.update({name: OrderedDict() for name in HOOKS.split()}, _modules={})
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the parameter, buffer or module of this name.
+
+        Raises:
+            AttributeError: there is none.
+            NotImplementedError: torch's modules have this attribute, and those of the page do not.
+        """
+        own = self.__dict__
+        for kind in KINDS:
+            if kind in own and name in own[kind]:
+                return own[kind][name]
+        raise_missing(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a buffer also becomes part of the state.
+        """Set an attribute; a parameter, a module or a buffer becomes a member of its kind.
 
         Raises:
             AttributeError: `Module.__init__` has not run.
-            TypeError: a parameter or a module is replaced by a value of another type.
+            TypeError: a member is replaced by a value of another type.
         """
-        if isinstance(value, (Parameter, Module)) and "_ready" not in self.__dict__:
-            raise AttributeError(
-                f"cannot assign {'parameters' if isinstance(value, Parameter) else 'module'} before Module.__init__() call"
-            )
-        old, emptied = self.__dict__.get(name), self.__dict__.get("_emptied", {})
-        was = next((kind for kind in (Parameter, Module) if isinstance(old, kind)), emptied.get(name))
-        if was is Parameter and value is not None and not isinstance(value, Parameter):
-            raise TypeError(
-                f"cannot assign '{'torch.FloatTensor' if isinstance(value, Tensor) else type(value).__name__}' as parameter '{name}' (torch.nn.Parameter or None expected)"
-            )
-        if was is Module and value is not None and not isinstance(value, Module):
-            raise TypeError(
-                f"cannot assign '{type(value).__name__}' as child module '{name}' (torch.nn.Module or None expected)"
-            )
-        if isinstance(value, Tensor) and "_is_buffer" in value.__dict__:
-            self.register_buffer(name, value, value.persistent)
-        if was is None and isinstance(value, (Parameter, Module)):
-            self.__dict__.pop(name, None)  # it comes after the parameters and modules so far
-        elif was is not None and value is None:
-            emptied[name] = was
-        object.__setattr__(self, name, value)
-        if value is not None:
-            emptied.pop(name, None)
-        if "_bufs" in self.__dict__ and name in self._bufs:
-            self._bufs[name] = value
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._forget(name, "parameters", "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", ()):
+            check_replacement(value, None, f"parameter '{name}' (torch.nn.Parameter")
+            self._parameters[name] = value
+        elif isinstance(value, Module):
+            self._forget(name, "module", "_parameters", "_buffers")
+            self._modules[name] = value
+        elif name in own.get("_modules", ()):
+            check_replacement(value, None, f"child module '{name}' (torch.nn.Module")
+            self._modules[name] = value
+        elif isinstance(value, Buffer):
+            self.register_buffer(name, value, value.persistent)  # type: ignore[arg-type]
+        elif name in own.get("_buffers", ()):
+            check_replacement(value, Tensor, f"buffer '{name}' (torch.nn.Buffer, torch.Tensor")
+            self._buffers[name] = value
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, what: str, *kinds: str) -> None:
+        """Remove an attribute that becomes a member, and from members of other kinds.
+
+        Raises:
+            AttributeError: `Module.__init__` has not run.
+        """
+        check_ready(self, what)
+        self.__dict__.pop(name, None)
+        for kind in kinds:
+            self.__dict__[kind].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        """Remove an attribute or a member."""
+        for kind in KINDS:
+            if name in self.__dict__[kind]:
+                del self.__dict__[kind][name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *(name for kind in KINDS for name in self.__dict__[kind])]
+        return sorted(name for name in names if not name[0].isdigit())
 
     def __call__(self, *a: Any, **k: Any) -> Any:
         """Call `forward`, and the hooks before and after it, which may replace its arguments and its result."""
-        if "_ready" not in self.__dict__:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '_backward_hooks'")
-        for hook in list(self._before.values()):
+        if not (self._backward_hooks or self._forward_hooks or self._forward_pre_hooks):
+            return self.forward(*a, **k)
+        for hook in list(self._forward_pre_hooks.values()):
             found = hook(self, a)
             if found is not None:
                 a = found if isinstance(found, tuple) else (found,)
         out = self.forward(*a, **k)
-        for hook in list(self._after.values()):
+        for hook in list(self._forward_hooks.values()):
             found = hook(self, a, out)
             out = out if found is None else found
         return out
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> Hook:
+    ) -> RemovableHandle:
         """Call `hook(module, arguments)` before each forward pass; what it returns replaces the arguments."""
         refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
-        return Hook(self._before, hook)
+        return RemovableHandle(self._forward_pre_hooks, hook)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> Hook:
+    ) -> RemovableHandle:
         """Call `hook(module, arguments, result)` after each forward pass; what it returns replaces the result."""
         refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
-        return Hook(self._after, hook)
+        return RemovableHandle(self._forward_hooks, hook)
 
     def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
@@ -134,23 +175,20 @@ class Module:
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is not trained. Unless it is `persistent`, the state does not include it."""
         check_member(self, name, tensor, Tensor)
-        self._bufs[name] = tensor
-        (self._not_saved.discard if persistent else self._not_saved.add)(name)
-        object.__setattr__(self, name, tensor)
+        self._buffers[name] = tensor
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or a name for one that is None."""
         check_member(self, name, param, Parameter)
-        setattr(self, name, param)
-        if param is None:
-            self._emptied[name] = Parameter
+        self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module, or a name for one that is None."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
         check_member(self, name, module, Module)
-        setattr(self, name, module)
-        if module is None:
-            self._emptied[name] = Module
+        self._modules[name] = module
 
     register_module = add_module
 
@@ -162,9 +200,9 @@ class Module:
         """
         found: Module = self
         for name in target.split(".") if target else ():
-            if not isinstance(inside := found.__dict__.get(name), Module):
-                raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
-            found = inside
+            found = member(found, name)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
         return found
 
     def get_parameter(self, target: str) -> Parameter:
@@ -174,10 +212,10 @@ class Module:
             AttributeError: there is none.
         """
         where, _, name = target.rpartition(".")
-        found = self.get_submodule(where)
-        if not isinstance(p := found.__dict__.get(name), Parameter):
-            raise AttributeError(f"{type(found).__name__} has no attribute `{name}`")
-        return p
+        found = member(self.get_submodule(where), name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
 
     def get_buffer(self, target: str) -> Tensor:
         """Return the buffer of this name, with the names of the modules in which it is.
@@ -186,49 +224,17 @@ class Module:
             AttributeError: there is none.
         """
         where, _, name = target.rpartition(".")
-        found = self.get_submodule(where)
-        if name not in found._bufs:
+        owner = self.get_submodule(where)
+        found: Tensor = member(owner, name)
+        if name not in owner._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return found._bufs[name]
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise the error for an attribute that a module lacks, here or also in torch."""
-        if name in ABSENT:
-            note_missing(f"`Module.{name}`")
-            raise AttributeError(no_attribute(type(self).__name__, name))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
-
-    def __delattr__(self, name: str) -> None:
-        """Remove an attribute, also from what is saved with the state."""
-        object.__delattr__(self, name)
-        self._emptied.pop(name, None)
-        self._bufs.pop(name, None)
-        self._not_saved.discard(name)
-
-    @property
-    def _parameters(self) -> dict[str, Parameter | None]:
-        return self._own_or_none(Parameter)
-
-    @property
-    def _modules(self) -> dict[str, Module | None]:
-        return self._own_or_none(Module)
-
-    @property
-    def _buffers(self) -> dict[str, Any]:
-        return self._bufs
-
-    def _own(self, kind: type[Member]) -> list[tuple[str, Member]]:
-        return [(n, v) for n, v in self.__dict__.items() if isinstance(v, kind)]
-
-    def _own_or_none(self, kind: type[Member]) -> dict[str, Member | None]:
-        own = dict(self._own(kind))
-        return {n: own.get(n) for n in self.__dict__ if n in own or self._emptied.get(n) is kind}
+        return found
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Yield the name and the module of each direct submodule, each module once."""
         seen: set[int] = set()
-        for n, m in self._own(Module):
-            if id(m) not in seen:
+        for n, m in self._modules.items():
+            if m is not None and id(m) not in seen:
                 seen.add(id(m))
                 yield n, m
 
@@ -245,14 +251,15 @@ class Module:
             if remove_duplicate:
                 memo.add(self)
             yield prefix, self
-            for n, m in self._own(Module):
-                yield from m.named_modules(memo, prefix + ("." if prefix else "") + n, remove_duplicate)
+            for n, m in self._modules.items():
+                if m is not None:
+                    yield from m.named_modules(memo, prefix + ("." if prefix else "") + n, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
         for _, m in self.named_modules():
             yield m
 
-    def _members(
+    def _named_members(
         self, own: Callable[[Module], Iterable[tuple[str, Any]]], prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
         """Yield the full names and values of what `own` returns for this module, and for all modules in it."""
@@ -267,7 +274,7 @@ class Module:
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        yield from self._members(lambda m: m._own(Parameter), prefix, recurse, remove_duplicate)
+        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         for _, p in self.named_parameters("", recurse):
@@ -276,22 +283,30 @@ class Module:
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        yield from self._members(lambda m: m._bufs.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         for _, b in self.named_buffers("", recurse):
             yield b
 
-    def _state(self) -> list[tuple[str, Tensor | None]]:
-        return [*self._own(Parameter), *((n, b) for n, b in self._bufs.items() if n not in self._not_saved)]
+    def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
+        """Add the parameters and buffers of this module alone."""
+        if hasattr(type(self), "get_extra_state"):
+            refuse("`Module.get_extra_state`")
+        saved = {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
+        for n, v in [*self._parameters.items(), *saved.items()]:
+            if v is not None:
+                destination[prefix + n] = v if keep_vars else v.detach()
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> OrderedDict[str, Tensor]:
+    def state_dict(
+        self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Tensor]:
         """Return all parameters and buffers by their full names, as views unless `keep_vars` is set."""
-        state: OrderedDict[str, Tensor] = OrderedDict()
-        for where, m in self.named_modules(remove_duplicate=False):
-            for n, v in m._state():
-                if v is not None:
-                    state[prefix + where + ("." if where else "") + n] = v if keep_vars else v.detach()
+        state = OrderedDict() if destination is None else destination
+        self._save_to_state_dict(state, prefix, keep_vars)
+        for n, m in self._modules.items():
+            if m is not None:
+                m.state_dict(destination=state, prefix=f"{prefix}{n}.", keep_vars=keep_vars)
         return state
 
     def load_state_dict(
@@ -329,12 +344,21 @@ class Module:
                 raise TypeError(
                     f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
                 )
-            for m in self.modules():
-                for _, p in m._own(Parameter):
-                    p.data = p.detach().to(dtype)
-                for n, b in m._bufs.items():
-                    if b is not None and b.is_floating_point():
-                        setattr(m, n, b.to(dtype))
+            self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+        return self
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Replace the numbers of all parameters, their gradients and buffers by those that a function returns."""
+        for m in self.children() if recurse else ():
+            m._apply(fn)
+        with no_grad():
+            for p in self._parameters.values():
+                if p is not None:
+                    gradient, p.data = p.grad, fn(p)
+                    p.grad = None if gradient is None else fn(gradient)
+            for n, b in self._buffers.items():
+                if b is not None:
+                    self._buffers[n] = fn(b)
         return self
 
     def cpu(self) -> Self:
@@ -359,8 +383,9 @@ class Module:
         """Set the training mode of this module and of all modules in it."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for m in self.modules():
-            m.training = mode
+        self.training = mode
+        for m in self.children():
+            m.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -368,7 +393,8 @@ class Module:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         for p in self.parameters():
-            p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
+            if p.grad is not None:
+                p.grad = None if set_to_none else p.grad.detach_().zero_()
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         for p in self.parameters():
@@ -376,8 +402,10 @@ class Module:
         return self
 
     def apply(self, f: Callable[[Module], object]) -> Self:
-        for m in self.modules():
-            f(m)
+        """Call a function with each module in this one, from the inside out, and with this one last."""
+        for m in self.children():
+            m.apply(f)
+        f(self)
         return self
 
     def extra_repr(self) -> str:
@@ -403,18 +431,58 @@ class Module:
 setattr(Module, "type", lambda self, dst_type: self.to(dst_type))  # noqa: B010 (in the class, it would hide `type`)
 
 
+def typename(obj: Any) -> str:
+    """Return a type's name as in torch's errors: `torch.FloatTensor`, `int`, `torch.nn.modules.linear.Linear`."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(kind, "__module__", None) or "builtins"
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def member(module: Module, name: str) -> Any:
+    """Return an attribute of a module.
+
+    Raises:
+        AttributeError: there is none.
+    """
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
+
+
+def check_ready(module: Module, what: str) -> None:
+    if "_parameters" not in module.__dict__:
+        raise AttributeError(f"cannot assign {what} before Module.__init__() call")
+
+
 def check_member(module: Module, name: str, value: object, kind: type) -> None:
     """Raise torch's error if a module cannot register this value under this name."""
+    what = {Tensor: "buffer", Parameter: "parameter", Module: "module"}[kind]
+    if kind is not Module:
+        check_ready(module, what)
     if not isinstance(name, str):
-        raise TypeError(f"name should be a string. Got {type(name).__name__}")
-    if "." in name or not name:
-        raise KeyError(f'name can\'t be empty or contain ".", got: {name}')
-    if hasattr(module, name) and name not in module._bufs and not isinstance(module.__dict__.get(name), kind):
+        raise TypeError(f"{what} name should be a string. Got {typename(name)}")
+    if "." in name:
+        raise KeyError(f'{what} name can\'t contain "."' + (f", got: {name}" if kind is Module else ""))
+    if not name:
+        raise KeyError(f'{what} name can\'t be empty string ""')
+    if hasattr(module, name) and name not in getattr(module, f"_{what}s"):
         raise KeyError(f"attribute '{name}' already exists")
     if value is not None and not isinstance(value, kind):
-        raise TypeError(
-            f"cannot assign '{type(value).__name__}' object to '{name}' (torch {kind.__name__} or None required)"
+        wanted = "torch Tensor" if kind is Tensor else "torch.nn.Parameter"
+        raise TypeError(f"cannot assign '{typename(value)}' object to {what} '{name}' ({wanted} or None required)")
+    if isinstance(value, Parameter) and value.grad_fn:
+        raise ValueError(
+            f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+            f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
         )
+
+
+def check_replacement(value: object, kind: type | None, what: str) -> None:
+    """Raise torch's error if a value cannot replace a member."""
+    if value is not None and not (kind and isinstance(value, kind)):
+        raise TypeError(f"cannot assign '{typename(value)}' as {what} or None expected)")
 
 
 class IncompatibleKeys(NamedTuple):

@@ -24,8 +24,17 @@ class Parameter(Tensor):
         """Do nothing: `__new__` sets all attributes."""
 
 
-class Buffer:
+class _BufferMeta(type):
+    """The class of `Buffer`: any tensor that `Buffer` has marked is one."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor) and "_is_buffer" in value.__dict__
+
+
+class Buffer(metaclass=_BufferMeta):
     """A tensor that becomes a buffer of the module to which it is assigned."""
+
+    persistent: bool
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         t: Any = zeros(0) if data is None else data.detach()

@@ -53,10 +53,8 @@ class Recurrent(Module):
         self.register_parameter(f"weight_ih{end}", Parameter(empty(size, n_in, **kind)))
         self.register_parameter(f"weight_hh{end}", Parameter(empty(size, self.hidden_size, **kind)))
         for name in (f"bias_ih{end}", f"bias_hh{end}"):
-            if bias or isinstance(self, Cell):
+            if bias or isinstance(self, Cell):  # a layer without biases has no such parameters, a cell has None
                 self.register_parameter(name, Parameter(empty(size, **kind)) if bias else None)
-            else:
-                setattr(self, name, None)  # a layer without biases has no such parameters in torch
 
     def reset_parameters(self) -> None:
         """Draw all weights anew: uniform between ±1 / √hidden_size."""
@@ -67,7 +65,9 @@ class Recurrent(Module):
 
     def _step(self, x: Tensor, state: tuple[Tensor, ...], end: str = "") -> tuple[Tensor, ...]:
         """Return the next output and state of one time step."""
-        of = {name: getattr(self, f"{name}{end}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
+        of: Any = {
+            name: self._parameters.get(f"{name}{end}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        }
         given = functional.linear(x, of["weight_ih"], of["bias_ih"])
         before = functional.linear(state[0], of["weight_hh"], of["bias_hh"])
         if self.gates == 1:
@@ -77,6 +77,9 @@ class Recurrent(Module):
 
 class Layers(Recurrent):
     """Recurrent layers over a sequence."""
+
+    def flatten_parameters(self) -> None:
+        """Do nothing: this is for a GPU."""
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class Layers(Recurrent):
     ) -> None:
         super().__init__()
         refuse_set(type(self).__name__, proj_size=proj_size)
+        self.mode, self.proj_size = type(self).__name__, proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
         ends = ("", "_reverse") if bidirectional else ("",)
@@ -158,7 +162,7 @@ class RNN(Layers):
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(input_size, hidden_size, num_layers, **more)
-        self.nonlinearity = nonlinearity
+        self.nonlinearity, self.mode = nonlinearity, f"RNN_{nonlinearity.upper()}"
 
 
 class LSTM(Layers):
@@ -202,7 +206,7 @@ class RNNCell(Cell):
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", **more: Any
     ) -> None:
         super().__init__(input_size, hidden_size, bias, **more)
-        self.nonlinearity = nonlinearity
+        self.nonlinearity, self.mode = nonlinearity, f"RNN_{nonlinearity.upper()}"
 
 
 class LSTMCell(Cell):

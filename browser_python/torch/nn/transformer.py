@@ -24,8 +24,8 @@ def activation_of(given: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor],
     return getattr(functional, given) if isinstance(given, str) else given
 
 
-class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with a residual connection and a normalization."""
+class Layer(Module):
+    """One or two attentions and a feed-forward network, each with a residual connection and a normalization."""
 
     attentions: tuple[str, ...] = ("self_attn",)
     self_attn: MultiheadAttention
@@ -62,6 +62,10 @@ class TransformerEncoderLayer(Module):
         for i in parts:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = activation_of(activation)
+
+
+class TransformerEncoderLayer(Layer):
+    """Self-attention and a feed-forward network, each with a residual connection and a normalization."""
 
     def forward(
         self,
@@ -113,7 +117,7 @@ class TransformerEncoder(Module):
         return src if self.norm is None else self.norm(src)
 
 
-class TransformerDecoderLayer(TransformerEncoderLayer):
+class TransformerDecoderLayer(Layer):
     """Self-attention, attention to a memory, and a feed-forward network, each with a residual and a normalization."""
 
     attentions = ("self_attn", "multihead_attn")
@@ -121,7 +125,7 @@ class TransformerDecoderLayer(TransformerEncoderLayer):
     norm3: LayerNorm
     dropout3: Dropout
 
-    def forward(  # type: ignore[override]
+    def forward(
         self,
         tgt: Tensor,
         memory: Tensor,

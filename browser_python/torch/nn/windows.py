@@ -8,6 +8,7 @@ from typing import Any
 
 from ..joining import cat
 from ..missing import refuse, refuse_set
+from ..numbers import INTEGERS, plain
 from ..tensors import Tensor
 from . import functional
 
@@ -16,7 +17,8 @@ Sizes = int | Sequence[int]  # one for all axes, or one for each
 
 def each(sizes: Sizes, n: int) -> list[int]:
     """Return one size for each of n axes."""
-    return [sizes] * n if isinstance(sizes, int) else list(sizes) * (n if len(sizes) == 1 else 1)
+    given = [sizes] if isinstance(sizes, INTEGERS) else list(sizes)
+    return [plain(size) for size in given] * (n if len(given) == 1 else 1)
 
 
 def windows(x: Tensor, size: list[int], step: list[int], dilation: list[int]) -> Tensor:
@@ -207,7 +209,7 @@ def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """Return the means of as many windows along each of the last axes as the result has places."""
     n = int(name[-2])
     check_axes(name, x, n)
-    wanted = [sizes] * n if isinstance(sizes, int) else list(sizes)
+    wanted = each(sizes, n)
     for d, size in zip(range(x.ndim - n, x.ndim), wanted, strict=True):
         m = x.shape[d]
         ends = [(i * m // (size or m), -(-(i + 1) * m // (size or m))) for i in range(size or m)]

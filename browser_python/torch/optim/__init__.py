@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import Any
+from typing import Any, NoReturn
 
 from ..arithmetic import kernel_for
 from ..creation import full_like, tensor, zeros_like
-from ..missing import missing_getattr, refuse_set
+from ..missing import missing_getattr, raise_missing, refuse_set
 from ..modes import enable_grad, no_grad
 from ..tensors import Tensor, type_name
 
@@ -33,6 +33,9 @@ class Optimizer:
             check_settings(group)
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        raise_missing(self, name)
+
     def __repr__(self) -> str:
         """Return the settings of each group as text, sorted by name."""
         parts = []
@@ -45,7 +48,8 @@ class Optimizer:
         """Remove the gradients of all parameters, or set them to zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                p.grad = None if set_to_none or p.grad is None else zeros_like(p.grad)
+                if p.grad is not None:
+                    p.grad = None if set_to_none else p.grad.detach_().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update each parameter that has a gradient. Call `closure` first, if it is given, and return its loss."""

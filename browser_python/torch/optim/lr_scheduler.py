@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, NoReturn
 from warnings import warn
 
-from ..missing import missing_getattr, refuse
+from ..missing import missing_getattr, raise_missing, refuse
 from . import Optimizer
 
 
@@ -38,6 +38,9 @@ class LRScheduler:
     @property
     def _rates(self) -> list[float]:
         return [group["lr"] for group in self.optimizer.param_groups]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise_missing(self, name)
 
     def get_lr(self) -> list[float]:
         raise NotImplementedError

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NoReturn
 
 from ..creation import tensor
 from ..dtypes import float64
 from ..joining import stack
-from ..missing import missing_getattr, refuse, refuse_set
+from ..missing import missing_getattr, raise_missing, refuse, refuse_set
+from ..numbers import NUMBERS
 from ..randomness import Generator, default_generator, multinomial, randint, randperm
 from ..tensors import Tensor
 
@@ -187,6 +188,8 @@ class BatchSampler(Sampler):
     """The indices of another sampler, as lists of one size."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
@@ -213,9 +216,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return stack(batch)
     if hasattr(first, "_tensor"):  # an array of the page's numpy
         return stack([x._tensor for x in batch])
-    if isinstance(first, float):
+    if isinstance(first, float) and not hasattr(first, "kind"):  # NumPy's floats keep their dtype
         return tensor(batch, dtype=float64)
-    if isinstance(first, int):
+    if isinstance(first, NUMBERS):
         return tensor(batch)
     if isinstance(first, str):
         return batch
@@ -268,6 +271,9 @@ class DataLoader:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         self.sampler = sampler
         self.batch_sampler = batch_sampler or BatchSampler(sampler, batch_size, drop_last)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise_missing(self, name)
 
     def __class_getitem__(cls, kind: object) -> type[DataLoader]:
         return cls
