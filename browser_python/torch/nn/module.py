@@ -53,6 +53,7 @@ class Module:
         _forward_pre_hooks, _forward_hooks: what `__call__` calls before and after `forward`
     """
 
+    _version = 1
     training: bool
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]
