@@ -77,7 +77,7 @@ def missing_getattr(module: str) -> Callable[[str], Any]:
                     part=f"`{module}.{name}`",
                 )
             )
-        if name in known(module):
+        if not name.startswith("__") and name in known(module):
             with suppress(ImportError):
                 return import_module(f"{HERE}{module}.{name}")
             refuse(f"`{module}.{name}`")
