@@ -40,7 +40,7 @@ declare var qkvFile: (name: string, text: string) => void;
 
 /** The editor of a page's texts, once its script is loaded. */
 declare var qkvEditor: {
-  enhance: (area: HTMLTextAreaElement, written: () => void) => import("@codemirror/view").EditorView;
+  enhance: (area: HTMLTextAreaElement, written: () => void, press: MouseEvent | void) => import("@codemirror/view").EditorView;
   press: (view: import("@codemirror/view").EditorView, key: string) => void;
 };
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
+from browser_python.drawn import drawn
 from qkv.questions import find
 from tools.translations.skin import t
 
@@ -24,6 +25,7 @@ function qkvRestore() {{
     const kept = JSON.parse(localStorage.getItem("{STORAGE_KEY}")).answers[area.dataset.key];
     if (typeof kept.source === "string") area.value = kept.source;
   }} catch {{ /* no saved answer, or storage is blocked: the stub remains */ }}
+  if (area.value !== area.defaultValue) area.previousElementSibling.remove();
   area.rows = Math.max(2, area.value.split("\\n").length);
 }}
 </script>"""
@@ -133,12 +135,16 @@ def attempt(cell: Cell) -> str:
 
 
 def editor(key: str, label: str, source: str, more: str = "") -> str:
-    """Return a text area. When the reader focuses it, `page.js` replaces it by a code editor."""
+    """Return a text area. When the reader focuses it, `page.js` replaces it by a code editor.
+
+    Until then, and until its text is another one, it is drawn with the colours and the indentation of that editor.
+    """
     rows = max(2, source.count("\n") + 1)
     return (
+        f'<div class="qkv-code"><pre class="qkv-drawn highlight" aria-hidden="true"><code>{drawn(source)}</code></pre>'
         f'<textarea class="qkv-editor" rows="{rows}" data-key="{key}"{more} aria-label="{escape(label)}" '
         'spellcheck="false" autocapitalize="off" autocomplete="off">\n'
-        f"{escape(source)}</textarea><script>qkvRestore()</script>"
+        f"{escape(source)}</textarea><script>qkvRestore()</script></div>"
     )
 
 

@@ -9,11 +9,17 @@ import { Decoration, drawSelection, EditorView, keymap, ViewPlugin } from "@code
 import { tags } from "@lezer/highlight";
 import { PHONE } from "./keys.js";
 
-// As everywhere in the course, keywords are bold, and comments and strings have a softer colour.
+// As everywhere in the course (page.css and the site's style), keywords and defined names are bold, and comments,
+// strings and numbers have a softer colour.
+const { keyword, operatorKeyword, controlKeyword, definitionKeyword, bool } = tags;
+const defined = [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)];
 const quiet = HighlightStyle.define([
-  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword], fontWeight: "650" },
-  { tag: [tags.comment, tags.string], color: "var(--qkv-muted)" },
-  { tag: tags.comment, fontStyle: "italic" },
+  {
+    tag: [keyword, operatorKeyword, controlKeyword, definitionKeyword, bool, tags.null, ...defined],
+    fontWeight: "650",
+  },
+  { tag: [tags.string, tags.number], color: "var(--qkv-literal)" },
+  { tag: tags.comment, color: "var(--qkv-muted)", fontStyle: "italic" },
 ]);
 
 /** @import { DecorationSet } from "@codemirror/view" */
@@ -61,10 +67,11 @@ export function press(view, key) {
 }
 
 /** Replace a textarea by an editor with its text, its label, its selection and the focus. `onChange` is called after
- * each change of the text.
+ * each change of the text. The cursor is where the reader has pressed: the lines of a textarea wrap at other places.
  * @param {HTMLTextAreaElement} area
- * @param {() => void} onChange */
-export function enhance(area, onChange) {
+ * @param {() => void} onChange
+ * @param {MouseEvent | void} press */
+export function enhance(area, onChange, press) {
   const label = area.getAttribute("aria-label");
   const extensions = [
     history(),
@@ -89,6 +96,8 @@ export function enhance(area, onChange) {
   const view = new EditorView({ state: EditorState.create({ doc: area.value, selection: here, extensions }) });
   area.before(view.dom);
   area.hidden = true;
+  const at = press && here.anchor === here.head ? view.posAtCoords(press) : null;
+  if (at !== null) view.dispatch({ selection: { anchor: at } });
   if (focused) view.focus();
   return view;
 }

@@ -69,12 +69,17 @@ function addEditor(area) {
   };
   const onChange = () => keepText(key, editor.text);
   area.addEventListener("input", () => {
+    undraw(area);
     area.rows = Math.max(2, area.value.split("\n").length);
     onChange();
   });
   enhanceAtFocus(editor, onChange);
   editors.set(key, editor);
 }
+
+/** Remove the drawing of a textarea's first text: the text has changed, or an editor shows it.
+ * @param {HTMLElement} area */
+const undraw = (area) => area.parentElement?.querySelector(".qkv-drawn")?.remove();
 
 const enhanceAtFocus = (/** @type {Editor} */ editor, /** @type {() => void} */ onChange) =>
   editor.area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });
@@ -86,19 +91,21 @@ const enhanceAtFocus = (/** @type {Editor} */ editor, /** @type {() => void} */ 
 async function enhanceEditor(editor, onChange) {
   if (!obstacle() && !navigator.connection?.saveData) python.start();
   try {
-    const [{ enhance }] = await Promise.all([editorOf(FILES), pressEnd(editor.area)]);
-    editor.view = enhance(editor.area, onChange);
+    const [{ enhance }, press] = await Promise.all([editorOf(FILES), pressEnd(editor.area)]);
+    undraw(editor.area);
+    editor.view = enhance(editor.area, onChange, press);
   } catch {
+    undraw(editor.area);
     enhanceAtFocus(editor, onChange); // the network is lost: the textarea still works
   }
 }
 
-/** Wait for the end of the press that gave a textarea the focus: only then is its cursor at the place of the press.
+/** Wait for the end of the press that gave a textarea the focus, and return it: its cursor is at the place of the press.
  * @param {HTMLElement} area
- * @returns {Promise<void>} */
+ * @returns {Promise<MouseEvent | void>} */
 function pressEnd(area) {
   return new Promise((resolve) => {
-    window.addEventListener("mouseup", () => resolve(), { once: true });
+    window.addEventListener("mouseup", resolve, { once: true });
     setTimeout(() => area.matches(":active") || resolve(), 300); // a key gave the focus, without a press
   });
 }

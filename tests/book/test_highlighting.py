@@ -8,7 +8,8 @@ import nbformat
 import pytest
 from pygments import highlight
 from pygments.lexers import PythonLexer
-from qkv_site.highlighting import QuietFormatter
+
+from browser_python.drawn import QuietFormatter
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RULES = set(

@@ -253,6 +253,19 @@ def test_weights_are_shown_beside_their_sums():
     assert Outline(html).tags.count("td") == 1 + 2 * 3 + 3
 
 
+@pytest.mark.parametrize("shape", [(3, 4), (3, 10), (11, 13)])
+def test_the_sums_are_those_of_what_is_shown(shape: tuple[int, int]):
+    values = torch.rand(*shape, generator=torch.Generator().manual_seed(1))
+    html = card(table=Table("weights", values, 1.0)).html()
+    rows = [re.findall(r">([\d.]+)(?: ≠ 1)?</td>", row) for row in re.findall(r"<tr>.*?</tr>", html)]
+    numbers = torch.tensor([[float(number) for number in row] for row in rows[1:-1]])
+    assert numbers.shape == (min(8, shape[0]), min(10, shape[1]) + 1)
+    assert (numbers[:, :-1].sum(1) - numbers[:, -1]).abs().max() < 0.4, "ten numbers of one or two decimals"
+    feet = torch.tensor([float(number) for number in rows[-1]])
+    assert (numbers[:, :-1].sum(0) - feet).abs().max() < 0.11, "eight numbers, and a sum of one decimal"
+    assert ("7–10" in html) == (shape[0] == 11)
+
+
 @pytest.mark.parametrize("values", [torch.randn(2, 3, 20, 30), torch.full((2, 2), math.nan), torch.eye(3).bool()])
 def test_any_matrix_can_be_shown(values):
     assert Outline(card(table=Table("weights", values, 1.0)).html()).open == []

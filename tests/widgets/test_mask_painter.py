@@ -359,6 +359,15 @@ def test_a_finger_paints_in_any_direction(open_page: Callable[..., Page], cells:
     assert page.evaluate("scrollY") == before
 
 
+def test_the_mask_of_the_top_left_corner_differs_from_the_causal_one(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390))
+    rows, hidden = page.locator(".qkv-mask tbody tr:visible"), page.locator("td .qkv-hidden:visible")
+    for name, counts in (("causal", (7, 21)), ("top-left", (4, 18)), ("causal", (7, 21))):
+        page.get_by_role("radio", name=name).check()
+        frame(page)
+        assert (rows.count(), hidden.count()) == counts, name
+
+
 def test_queries_that_are_not_asked_are_named_in_their_place(open_page: Callable[..., Page]):
     page = opened(open_page(width=390))
     place = page.locator(".qkv-unasked")

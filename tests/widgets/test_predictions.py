@@ -246,7 +246,7 @@ def test_the_page_is_told_whether_the_reader_was_sure(start):
     page = start("predict", CHOICE)
     page.get_by_role("radio").nth(0).check()
     page.get_by_role("group", name="How sure?").get_by_role("radio", name="sure", exact=True).check()
-    assert check(page) == "The answer is B."
+    assert check(page) == "You said A. The answer is B."
     assert told(page) == [{"isRight": False, "isSure": True}]
     assert page.evaluate("shown.model.get('sure')") is True
     expect(page.get_by_role("radio", name="sure", exact=True)).to_be_checked()
@@ -497,14 +497,14 @@ def test_a_mask_is_painted_by_a_stroke_and_by_the_space_bar(start):
     assert "2 of 4 cells differ" in check(page)
     assert page.evaluate("shown.model.get('guess')") == [[False, True], [True, True]]
     assert told(page) == [{"isRight": False, "isSure": False}]
-    drawn = "all => all.map((e) => [e.dataset.may, e.innerText.includes('!')].join(' '))"
+    drawn = "all => all.map((e) => [e.dataset.may, Boolean(e.querySelector('i'))].join(' '))"
     assert page.locator("[data-cell]").evaluate_all(drawn) == [
-        "true true",  # colour: the answer; sign: the reader's cell differs from it
+        "true true",  # colour: the answer; corner: the reader's, which differs from it
         "false true",
         "true false",
         "true false",
     ]
-    for key in ("seen", "hidden", "! yours differs"):
+    for key in ("seen", "hidden", "corner: yours"):
         expect(page.get_by_text(key, exact=True)).to_be_visible()
 
 

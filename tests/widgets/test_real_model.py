@@ -54,22 +54,32 @@ def show(page: Page, **traits: Any) -> Locator:
 def test_stored_sentences_are_there_without_the_model(open_page: OpenPage):
     widget = show(open_page(width=1000))
     finding = widget.locator(".qkv-atlas-finding")
-    expect(finding).to_contain_text("In head 4.2, it looks most at animal (0.6")
+    expect(finding).to_contain_text("it looks most at animal: 0.6")
     widget.get_by_role("radio", name="… too wide.").check()
-    expect(finding).to_contain_text("it looks most at animal (0.3")
+    expect(finding).to_contain_text("it looks most at animal: 0.3")
     expect(widget.locator(".qkv-atlas-one")).to_have_count(72)
     widget.get_by_role("radio", name="head 1.3").check()
-    expect(finding).to_contain_text("it looks most at because (1.00)")
+    expect(finding).to_contain_text("it looks most at because: 1.00")
     expect(widget.get_by_role("textbox")).to_have_count(0)
     widget.page.evaluate("shown[0].model.set('sentence', 'the dog sleeps')")
     expect(widget.locator(".qkv-typed").first).to_contain_text("load the model")
 
 
 @pytest.mark.browser
+def test_a_head_with_a_name_is_chosen_by_it(open_page: OpenPage):
+    widget = show(open_page(width=1000))
+    finding = widget.locator(".qkv-atlas-finding")
+    for name, word in (("before", "because: 1.00"), ("next", "was: 0."), ("nouns", "animal: 0.6")):
+        widget.get_by_role("slider", name="token that looks").press("End")
+        widget.get_by_role("radio", name=name).first.check()
+        expect(finding).to_contain_text(f"it looks most at {word}")
+
+
+@pytest.mark.browser
 def test_elsewhere_than_on_the_site_it_says_where_the_model_runs(open_page: OpenPage):
     widget = show(open_page())
     widget.get_by_role("button", name="Load the model").click()
-    expect(widget.locator(".qkv-real-offer")).to_contain_text("qkv.look shows")
+    expect(widget.locator(".qkv-error")).to_contain_text("qkv.look shows")
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -109,22 +119,23 @@ def test_the_model_is_loaded_when_asked_and_stays_without_a_network(page_with_mo
     page.on("request", lambda request: asked.append(request.url.rpartition("_static/")[2]))
     widget = show(page)
     finding = widget.locator(".qkv-atlas-finding")
-    expect(finding).to_contain_text("it looks most at animal (0.6")
+    expect(finding).to_contain_text("it looks most at animal: 0.6")
     assert [url for url in asked if "real-model" in url] == []
     stored = " ".join(finding.inner_text().split())
     widget.get_by_role("button", name="Load the model").click()
-    slider = widget.get_by_role("slider", name="temperature")
+    slider = widget.get_by_role("slider", name="T", exact=True)
     expect(slider).to_be_visible(timeout=60_000)
     assert " ".join(finding.inner_text().split()) == stored, "the model says what is stored"
     assert [url for url in asked if "rows/" in url] == [], "these words are common"
-    similarity = widget.locator("dd").first
+    widget.locator("summary", has_text="Order").click()
+    similarity = widget.locator(".qkv-real-further dd")
     expect(similarity).not_to_have_text("–")
     widget.get_by_role("textbox", name="sentence", exact=True).fill("A kumquat is unbelievable")
     expect(widget.locator(".qkv-atlas-words").first).to_contain_text("##qua")
     assert any("rows/" in url for url in asked)
     for sentence, word in (("The dog ran because it was late", "it"), ("The dog ran", "[SEP]"), ("Is it late", "it")):
         widget.get_by_role("textbox", name="sentence", exact=True).fill(sentence)
-        expect(finding).to_contain_text(f", {word} looks")
+        expect(finding).to_contain_text(f"{word} looks")
     page.context.set_offline(True)
     widget.get_by_role("textbox", name="compare with").fill("The kumquat is here")
     expect(similarity).not_to_have_text("–")
@@ -137,9 +148,9 @@ def test_the_handles_change_the_softmax_and_switch_heads_off(page_with_model: Pa
     page = page_with_model
     widget = show(page)
     widget.get_by_role("button", name="Load the model").click()
-    slider = widget.get_by_role("slider", name="temperature")
+    slider = widget.get_by_role("slider", name="T", exact=True)
     expect(slider).to_be_visible(timeout=60_000)
-    finding, trained = widget.locator(".qkv-atlas-finding"), widget.locator("dd").nth(1)
+    finding, trained = widget.locator(".qkv-atlas-finding"), widget.locator("dd").first
     expect(trained).to_have_text("1.000")
     before = finding.inner_text()
     slider.press("End")
@@ -151,9 +162,10 @@ def test_the_handles_change_the_softmax_and_switch_heads_off(page_with_model: Pa
     expect(trained).to_have_text("1.000")
     widget.get_by_role("switch", name="head 4.2 off").check()
     expect(trained).to_have_text("0.998")
-    expect(widget.locator("dt").nth(2)).to_contain_text("control: without 4.")
-    expect(widget.locator("dd").nth(2)).not_to_have_text("–")
-    widget.get_by_role("button", name="all on").click()
+    expect(widget.locator("dt").nth(1)).to_contain_text("without 4.9 instead")
+    expect(widget.locator("dd").nth(1)).not_to_have_text("–")
+    widget.get_by_role("button", name="reset").click()
     expect(trained).to_have_text("1.000")
+    widget.locator("summary", has_text="Order").click()
     widget.get_by_role("switch", name="divide by").uncheck()
     expect(trained).not_to_have_text("1.000")

@@ -558,14 +558,24 @@ def test_a_temperature_has_no_empty_digits(open_page: OpenPage, temperature: flo
 
 @pytest.mark.browser
 @pytest.mark.parametrize("layer", [1, 2])
-def test_the_layer_whose_arcs_are_drawn_is_named(open_page: OpenPage, layer: int):
+def test_the_heads_whose_arcs_are_drawn_are_marked(open_page: OpenPage, layer: int):
     widget = show(open_page(), handles=["heads"], layer=layer)
     tagged = load_tagger().double().tag(HUNGRY)
     seen = [float(weight or 0) for weight in shown(widget)["weights"]]
     assert seen == pytest.approx(tagged.weights[layer - 1].mean(0)[6].tolist(), abs=0.0051)
-    named = widget.locator(".qkv-board > div", has_text="arcs ↓")
-    expect(named).to_have_count(1)
-    expect(named).to_contain_text(f"layer {layer}")
+    marked = widget.get_by_role("switch", name="its weights are the arcs")
+    expect(marked).to_have_count(2)
+    expect(marked.first).to_have_accessible_name(f"layer {layer}, head 1: its weights are the arcs")
+    marked.first.uncheck()
+    expect(marked).to_have_count(1)
+
+
+@pytest.mark.browser
+def test_of_many_handles_all_are_turned_back_by_one_button(open_page: OpenPage):
+    widget = show(open_page(), handles=HANDLES, temperature=10, scaled=False, layers=[True, False])
+    widget.get_by_role("button", name="reset").click()
+    expect(widget.get_by_role("button", name="reset")).to_be_disabled()
+    expect(widget.locator(".qkv-handles").get_by_text("changed")).to_have_count(0)
 
 
 @pytest.mark.browser

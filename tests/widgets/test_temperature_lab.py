@@ -146,7 +146,7 @@ def test_a_press_without_a_drag_changes_no_score(open_page: Callable[..., Page],
 def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab: Page):
     cat = lab.locator(".qkv-key-row", has_text="cat")
     score, weight = cat.locator(".qkv-score span"), cat.locator("b")
-    knob = lab.locator(".qkv-key-row", has_text="hungry").locator(".qkv-score i")  # a score that stays on the axis
+    knob = lab.locator(".qkv-key-row", has_text="hungry").locator(".qkv-score i")
     length = knob.evaluate("e => e.offsetWidth")
     assert [score.inner_text(), weight.inner_text()] == ["1.9", "0.36"]
     lab.get_by_role("switch", name="width 64, unscaled: scores × 8").check()
@@ -203,6 +203,19 @@ def test_a_score_that_is_eight_times_as_large_is_dragged_as_far_as_the_pointer(l
     lab.get_by_role("switch").check()
     drag(lab, lab.locator(".qkv-score").nth(0), 0.75)
     assert trait(lab, "scores")[0] == pytest.approx(-0.8 + 8 / 8, abs=0.11), "a quarter of the axis is 8: 8 × 1"
+
+
+@pytest.mark.browser
+def test_a_score_beyond_the_axis_makes_it_longer_and_the_pointer_keeps_its_pace(lab: Page):
+    score, places = lab.locator(".qkv-score"), "all => all.map((e) => Number(e.style.getPropertyValue('--qkv-s')))"
+    lab.get_by_role("switch").check()
+    drag(lab, score.nth(4), 0.75)
+    assert trait(lab, "scores")[4] == pytest.approx(1.5 + 8 / 8, abs=0.11), "it passed the axis' end on the way"
+    expect(lab.locator(".qkv-of-axis i")).to_have_text(["−32", "32"])
+    lab.evaluate("shown[0].model.set('scores', [-0.8, 1.9, 0.1, -0.9, 4, -0.4, 0.6, -0.6, 0.9])")
+    frame(lab)
+    found = score.evaluate_all(places)
+    assert [round(32 * found[i], 1) for i in (1, 4)] == [15.2, 32], "two scores stand at two places"
 
 
 @pytest.mark.browser

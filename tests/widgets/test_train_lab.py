@@ -203,7 +203,7 @@ def test_it_is_learned_in_the_page_and_what_was_seen_can_be_walked_through(open_
     found = trained(page)
     assert found["step"] == "500"
     assert float(found["score"]) >= 0.98
-    expect(lab(page)).to_contain_text("Trained here: right in")
+    expect(lab(page)).to_contain_text("Trained here: 100 % right")
     slider = page.get_by_role("slider", name="step")
     slider.press("Home")
     expect(lab(page)).to_contain_text("Step 0 of 500")
@@ -287,6 +287,21 @@ def test_a_rule_that_is_not_trained_has_no_answer_and_turned_back_has_its_own(op
     expect(page.get_by_role("radio", name="as it is")).not_to_be_checked()
     turn.click()
     expect(first).to_contain_text("it = cat 100 % ✓")
+
+
+@pytest.mark.browser
+def test_the_rule_is_shown_of_one_verb_at_a_time(open_page: OpenPage):
+    page = opened(open_phone(open_page), handles=["rule"])
+    page.get_by_role("button", name="curves and settings").click()
+    sides = page.locator(".qkv-train-sides > div")
+    expect(sides).to_have_text([re.compile("before.*hungry.*fast.*angry"), re.compile("after.*scared.*slow.*tasty")])
+    page.locator(".qkv-train-chip", has_text="hungry").click()
+    expect(sides.nth(1)).to_contain_text("hungry")
+    page.get_by_role("radio", name="fed").check()
+    expect(sides.first).to_contain_text("kind")
+    expect(page.get_by_role("radio", name="chased ↺")).to_be_visible()
+    page.get_by_role("button", name="our rule").click()
+    expect(page.get_by_role("radio", name="chased", exact=True)).to_be_visible()
 
 
 @pytest.mark.slow
@@ -383,7 +398,7 @@ def test_a_setting_shows_a_training_that_is_like_it_and_a_training_has_its_setti
     expect(page.get_by_role("radio", name="52 % without positions")).to_be_checked()
     page.get_by_role("radio", name="as it is").check(force=True)
     expect(switch).to_be_checked()
-    expect(lab(page)).to_contain_text("Trained before: right in 100 % of combinations kept out of training.")
+    expect(lab(page)).to_contain_text("Trained before: 100 % right, and 100 % in combinations kept out.")
 
 
 @pytest.mark.browser

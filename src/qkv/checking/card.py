@@ -14,13 +14,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from torch import Tensor
+from torch import Tensor, cat
 
 from qkv import words
 from qkv.words import language, mark, t, translated
 
 MAX_MESSAGE = 1500  # characters of a text on a card
-MAX_ROWS = 8  # rows and columns of a table
+MAX_ROWS = 8  # rows of a table; the sums of the others are one more row
+MAX_COLUMNS = 10
+DASH = "–"  # in the name of several rows or columns
+MANY = 6  # a table with more columns has shorter numbers, so that a phone shows all of them
 WIDTH = 88  # characters in a line of plain text
 WIDE = 0x2E7F  # characters after this one are two columns wide
 # The sign and the words of each status, for cards, pages and tables.
@@ -93,6 +96,7 @@ class Card:
             f'<p class="qkv-card-status"><span aria-hidden="true">{SIGNS[self.status]}</span> '
             f'<span class="qkv-card-word">{_escaped(first)}</span>{"".join(map(_more, more))}</p>',
             f"<p>{_prose(self.message)}</p>",
+            f'<p class="qkv-card-model">{_prose(self.in_model)}</p>' if self.in_model else "",
             _table(self.table) if self.table else "",
             f'<p class="qkv-card-tried">{t("Tried with {inputs}.", inputs=_escaped(self.tried))}</p>'
             if self.tried
@@ -100,7 +104,6 @@ class Card:
             f"<details><summary>{t('Which line mixes the tokens?')}</summary><p>{_prose(self.mixing)}</p></details>"
             if self.mixing
             else "",
-            f'<p class="qkv-card-model">{_prose(self.in_model)}</p>' if self.in_model else "",
             f"<details><summary>{t('What your answer printed')}</summary><pre>{_escaped(self.printed)}</pre></details>"
             if self.printed
             else "",
@@ -293,39 +296,80 @@ def _rounded(value: float) -> str:
 
 
 def _table(table: Table) -> str:
-    """Return the first matrix as an HTML table with shaded cells and the sums of rows and columns."""
+    """Return the first matrix as an HTML table with shaded cells and the sums of rows and columns.
+
+    What has no room is a last row and column of sums, so that the sums are always those of what is shown.
+    """
     matrix = first_matrix(table)
-    rows = matrix[:MAX_ROWS, :MAX_ROWS]
-    head = "".join(f'<th scope="col">{j}</th>' for j in range(rows.shape[1]))
+    rows, row_names = _with_rest(matrix, MAX_ROWS)
+    columns, column_names = _with_rest(rows.mT, MAX_COLUMNS)
+    shown, sums, is_long = columns.mT, matrix.sum(0), len(columns) > MANY
+    total = t("sum")
+    head = "".join(f'<th scope="col">{name}</th>' for name in column_names)
+    head += _sum_head(matrix, table.row_sum, total, is_long)
     body = "".join(
-        f'<tr><th scope="row">{i}</th>{"".join(map(_cell, row))}{_sum(sum(matrix[i].tolist()), table.row_sum)}</tr>'
-        for i, row in enumerate(rows.tolist())
+        f'<tr><th scope="row">{name}</th>{"".join(_cell(value, is_long) for value in row)}'
+        f"{f'<td>{sum(row):.2f}</td>' if DASH in name else _sum(sum(row), table.row_sum, is_long)}</tr>"
+        for name, row in zip(row_names, shown.tolist(), strict=True)
     )
-    feet = "".join(f"<td>{value:.2f}</td>" for value in matrix.sum(0).tolist()[:MAX_ROWS])
-    name, total = _escaped(table.name), t("sum")
+    feet = "".join(f"<td>{_number(value, is_long)}</td>" for value in _with_rest(sums, MAX_COLUMNS)[0].tolist())
+    name = _escaped(table.name)
+    kind = ' class="qkv-card-many"' if is_long else ""
+    is_cut = len(row_names) < matrix.shape[0] or len(column_names) < matrix.shape[1]
     return (
         f'<div class="qkv-card-scroll" role="group" aria-label="{t("Your {name}", name=name)}" tabindex="0">'
-        f"<table><caption>{_caption(name, table.values.ndim > 2, max(matrix.shape) > MAX_ROWS)}</caption>"
-        f'<thead><tr><td></td>{head}<th scope="col">{total}</th></tr></thead><tbody>{body}</tbody>'
+        f"<table{kind}>"
+        f"<caption>{_caption(name, table.values.ndim > 2, is_cut)}</caption>"
+        f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody>"
         f'<tfoot><tr><th scope="row">{total}</th>{feet}<td></td></tr></tfoot></table></div>'
     )
+
+
+def _with_rest(matrix: Tensor, most: int) -> tuple[Tensor, list[str]]:
+    """Return at most `most` rows of a matrix and their names; the last one may be the sum of all others."""
+    count = len(matrix)
+    if count <= most:
+        return matrix, [str(i) for i in range(count)]
+    first = most - 1
+    return cat([matrix[:first], matrix[first:].sum(0, keepdim=True)]), [
+        *map(str, range(first)),
+        f"{first}{DASH}{count - 1}",
+    ]
+
+
+def _sum_head(matrix: Tensor, expected: float, total: str, is_long: bool) -> str:
+    """Return the name of the column of sums. In a long table it says what no sum is, where the cells have no room."""
+    if is_long and any(_is_off(value, expected) for value in matrix.sum(1).tolist()):
+        return f'<th scope="col" class="qkv-card-off">{total} ≠\u00a0{expected:g}</th>'
+    return f'<th scope="col">{total}</th>'
 
 
 def _caption(name: str, is_first: bool, is_cut: bool) -> str:
     """Return the caption of a table, which may be the first one of a batch, and only the beginning of it."""
     if is_first and is_cut:
-        return t("Your {name}, the first of the batch (the first rows and columns)", name=name)
+        return t("Your {name}, the first of the batch (what has no room is in sums)", name=name)
     if is_first:
         return t("Your {name}, the first of the batch", name=name)
-    return t("Your {name} (the first rows and columns)", name=name) if is_cut else t("Your {name}", name=name)
+    return t("Your {name} (what has no room is in sums)", name=name) if is_cut else t("Your {name}", name=name)
 
 
-def _cell(value: float) -> str:
+def _number(value: float, is_long: bool) -> str:
+    """Write a number with two decimals; in a long table with three signs, if they are enough: .25, 1.0."""
+    if is_long and abs(value) < 0.995:
+        return f"{value:.2f}".replace("0.", ".", 1)
+    return f"{value:.1f}" if is_long else f"{value:.2f}"
+
+
+def _cell(value: float, is_long: bool) -> str:
     share = round(40 * min(1.0, abs(value))) if value == value else 0
-    return f'<td style="--qkv-share:{share}">{value:.2f}</td>'
+    return f'<td style="--qkv-share:{share}">{_number(value, is_long)}</td>'
 
 
-def _sum(value: float, expected: float) -> str:
-    if abs(value - expected) < 1e-3:
+def _is_off(value: float, expected: float) -> bool:
+    return not abs(value - expected) < 1e-3
+
+
+def _sum(value: float, expected: float, is_long: bool) -> str:
+    if not _is_off(value, expected):
         return f"<td>{value:.2f}</td>"
-    return f'<td class="qkv-card-off">{value:.2f} ≠ {expected:g}</td>'
+    return f'<td class="qkv-card-off">{value:.2f}{"" if is_long else f" ≠ {expected:g}"}</td>'

@@ -12,10 +12,10 @@ import {
   num,
   panel,
   partAt,
+  pct,
   plot,
   remember,
   rule,
-  stepSlider,
   svg,
   t,
   tables,
@@ -373,7 +373,8 @@ const up = (/** @type {number} */ loss) => 100 - (100 * Math.min(loss, LARGEST))
 /** @type {import("./chart.js").Point[]} */
 const CURVE = LOSS.map((loss, i) => [across(i), up(loss)]);
 
-/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts.
+/** Return the loss on this text as a dot beside the curve of the training, which was measured on 64 other texts. The dot is
+ * dragged along the steps; the slider for the keyboard lies over it.
  * @param {State} state
  * @param {Seen} seen
  * @param {SetState<State>} set */
@@ -384,8 +385,9 @@ function training({ step }, { loss, intact }, set) {
   const [now, before] = repeats ? [loss, intact] : [LOSS[i], LOSS[i]];
   return html`<div class="qkv-scope-training">
     ${panel({
-      title: t`loss on repeated symbols, in nats`,
-      drawing: html`<p class="qkv-note">${t`line: 64 texts in training; dot: this text`}</p>
+      title: t`loss on repeated symbols`,
+      reading: html`<b>${t`step ${num(step)}`}</b>`,
+      drawing: html`<p class="qkv-note">${t`in nats; line: 64 other texts, dot: this text`}</p>
         ${plot({
           label: t`The loss after each training step. After step ${num(step)} it is ${shown(LOSS[i])}.`,
           kind: "qkv-scope-plot",
@@ -393,13 +395,8 @@ function training({ step }, { loss, intact }, set) {
           marks: [axes(), curve({ points: CURVE, kind: "qkv-scope-loss" }), dots(across(i), now, before)],
         })}`,
     })}
-    ${stepSlider({
-      label: t`training step`,
-      value: step,
-      values: STEPS,
-      text: t`${num(step)} of ${num(LAST)}`,
-      onInput: (step) => set({ step }),
-    })}
+    <input class="qkv-over" type="range" min="0" max=${STEPS.length - 1} aria-label=${t`training step`} aria-valuetext=${t`${num(step)} of ${num(LAST)}`}
+      .value=${live(String(i))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ step: STEPS[target.valueAsNumber] })}>
   </div>`;
 }
 
@@ -408,6 +405,13 @@ const axes = () => [
   yAxis({ scale: up, ticks: [0, 2, 4], named: [] }),
   [0, 2, 4].map((tick) => words({ x: 0, y: up(tick), dx: -16, anchor: "end", content: tick })),
   NAMED.map((tick) => words({ x: across(STEPS.indexOf(tick)), y: 100, lines: 1.5, content: num(tick) })),
+  words({
+    x: 50,
+    y: 100,
+    lines: 2.75,
+    kind: "qkv-axis-title",
+    content: t`training step; half of the axis is before 300`,
+  }),
 ];
 
 /** Return the dot, and where it would be with all heads on.
@@ -418,4 +422,5 @@ const dots = (x, loss, intact) => [
   rule({ x1: x, x2: x, y1: up(loss), y2: up(intact), kind: "qkv-scope-moved" }),
   dotMark({ x, y: up(intact), kind: "qkv-scope-intact" }),
   gripMark({ x, y: up(loss) }),
+  svg`<svg class="qkv-scope-ways" x=${pct(x)} y=${pct(up(loss))} width="1" height="1"><path d="M-16 -3L-20 0L-16 3M16 -3L20 0L16 3" /></svg>`,
 ];

@@ -99,8 +99,18 @@ const starts = (state, set, id) =>
     value: isPainted(state) ? undefined : state.preset,
     options: PRESETS,
     state,
-    onChange: (value) => set({ preset: value, flipped: [] }),
+    onChange: (value) => set({ preset: value, flipped: [], queries: queriesFor(value, state) }),
   });
+
+const FEWER = 4; // queries
+
+/** Return how many queries look when another mask is chosen. If all did, "top-left" would be "causal": fewer do.
+ * @param {string} chosen
+ * @param {State} state */
+function queriesFor(chosen, { preset, queries, tokens }) {
+  if (chosen === "top-left") return Math.min(queries, FEWER);
+  return preset === "top-left" ? tokens.length : queries;
+}
 
 /** Return what is set now and then, folded away.
  * @param {State} state

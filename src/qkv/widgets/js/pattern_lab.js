@@ -1,5 +1,5 @@
 import { live } from "lit-html/directives/live.js";
-import { choices, dragged, html, num, remember, svg, t, tables, toggle, widget } from "./base.js";
+import { dragged, html, num, remember, svg, t, tables, toggle, widget } from "./base.js";
 import { coneBelow, patternMask, stepOf } from "./patterns.js";
 
 const TEXT = (
@@ -52,24 +52,49 @@ export default widget("PatternLab", {
   view: (state, set, id) => html`
     <div class="qkv-cone">
       ${reachAndCost(state)}
+      ${patterns(state, set, id)}
       ${picture(state, set)}
       <div class="qkv-cone-beside">
         ${words(state, set)}
-        <details class="qkv-tables">
-          <summary>${t`Other patterns`}</summary>
-          ${choices({
-            label: t`what a word sees in one layer`,
-            name: `${id}-pattern`,
-            value: state.pattern,
-            options: Object.entries(PATTERNS).map(([value, label]) => ({ value, label: label() })),
-            onChange: (pattern) => set({ pattern }),
-          })}
-          ${toggle({ label: t`hide the future`, checked: state.causal, onChange: (causal) => set({ causal }) })}
-        </details>
       </div>
     </div>
     ${tables(() => [table(state)])}`,
 });
+
+/* ---- the choice of a pattern */
+
+const ICON = [12, 3]; // the tokens of a small mask, and its window
+
+/** Return the patterns, folded away, as small masks above the picture that they change, with the switch of the future.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const patterns = (
+  state,
+  set,
+  id,
+) => html`<details class="qkv-tables qkv-cone-choice"><summary>${t`Other patterns`}</summary>
+  <fieldset class="qkv-control"><legend class="qkv-unseen">${t`what a word sees in one layer`}</legend>
+    ${Object.entries(PATTERNS).map(
+      ([
+        pattern,
+        name,
+      ]) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-pattern" .checked=${live(pattern === state.pattern)}
+        @change=${() => set({ pattern })}>${icon(pattern, state.causal)}<span>${name()}</span></label>`,
+    )}
+  </fieldset>
+  ${toggle({ label: t`hide the future`, checked: state.causal, onChange: (causal) => set({ causal }) })}
+</details>`;
+
+/** Return a small mask of a pattern: queries down, keys across.
+ * @param {string} pattern
+ * @param {boolean} causal */
+function icon(pattern, causal) {
+  const [n, window] = ICON;
+  const rows = patternMask(pattern, { n, window, causal });
+  const path = rows.flatMap((row, i) => row.map((sees, j) => (sees ? `M${j} ${i + 0.5}h1` : ""))).join("");
+  return html`<svg viewBox="0 0 ${n} ${n}" aria-hidden="true"><path d=${path} /></svg>`;
+}
 
 /* ---- what a state means */
 
@@ -151,7 +176,7 @@ function picture(state, set) {
         ? t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is one of them.`
         : t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is not one of them.`
     }>
-      ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" d=${links(mask, row, below)} />`)}
+      ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" style="--qkv-pale: ${paleness(mask)}" d=${links(mask, row, below)} />`)}
       ${svg`<path class="qkv-cone-spots" d=${spots(cone, false)} /><path class="qkv-cone-spots qkv-cone-unused" d=${unused(layers)} />
         <path class="qkv-cone-spots qkv-cone-in" d=${spots(cone, true)} />`}
       <text class="qkv-cone-layer" x="0" y="10">${t`layer`}</text>
@@ -195,6 +220,11 @@ const links = remember(
       .join(""),
   8 * MOST_LAYERS,
 );
+
+/** Return how pale the lines below the first layer are: the more a pattern has, the paler, or they would be one mass.
+ * @param {boolean[][]} mask */
+const paleness = (mask) => Math.round(100 * Math.min(1, (FEW_LINKS * N) / pairsIn(mask))) / 100;
+const FEW_LINKS = 4; // for each token: as many stay as they are
 
 const spot = (/** @type {number} */ token, /** @type {number} */ layer) => `M${xOf(token)} ${yOf(layer)}h0`; // round by its caps
 const spots = (/** @type {boolean[][]} */ cone, /** @type {boolean} */ isIn) =>

@@ -12,7 +12,7 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 export default prediction("Predict", {
   isRight: ({ answer }, guess) => guess === answer,
   verdict: (/** @type {State} */ { guess, answer }) =>
-    guess === answer ? t`That is right.` : t`The answer is ${answer}.`,
+    guess === answer ? t`That is right.` : t`You said ${guess}. The answer is ${answer}.`,
   form: (state, mine, set, id) => state.options.map(([text], index) => option(state, { text, index, mine, set, id })),
   explained: ({ options, answer, guess }) => {
     const reasons = options.map(([, why], index) => ({ why, letter: LETTERS[index], answer, guess }));

@@ -26,14 +26,14 @@ export default prediction("PredictMask", {
           html`<tr><th scope="row">${name}</th>${state.columns.map((_, column) => cell(state, set, row, column))}</tr>`,
       )}</tbody>
     </table>
-    <p class="qkv-note">${isChecked(state) ? differs() : t`Drag over cells:`} ${legend()}</p>`;
+    <p class="qkv-note">${isChecked(state) ? nothing : t`Drag over cells:`} ${legend()} ${isChecked(state) ? differs() : nothing}</p>`;
   },
   explained: ({ why }) => html`<p class="qkv-why">${rich(why)}</p>`,
 });
 
 const legend = () =>
   html`<span><i data-may="true"></i> ${t`seen`}</span> <span><i data-may="false"></i> ${t`hidden`}</span>`;
-const differs = () => html`<span><i class="qkv-differs">!</i> ${t`yours differs`}</span>`;
+const differs = () => html`<span><i class="qkv-differs"><i data-may="true"></i></i> ${t`corner: yours`}</span>`;
 
 /** Count the cells in which two masks differ.
  * @param {Mask} answer
@@ -46,7 +46,8 @@ const differences = (answer, guess) => answer.flat().filter((may, i) => may !== 
 const maskOf = (state) =>
   isChecked(state) ? state.guess : (state.draft ?? state.answer.map((row) => row.map(() => false)));
 
-/** Return a cell. Its colour is the reader's before the check and the answer after it.
+/** Return a cell. Its colour is the reader's before the check and the answer after it, with the reader's in a corner if it
+ * differs.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {number} row
@@ -58,7 +59,7 @@ const cell = (state, set, row, column) => {
   return html`<td data-cell="${row} ${column}" data-may=${may} class=${may === mine ? "" : "qkv-differs"}>
     <input class="qkv-over qkv-keys" type="checkbox" .checked=${live(mine)} aria-label=${names}
       @change=${(/** @type {Typed} */ { target }) => set({ draft: changed(maskOf(state), row, column, target.checked) })}>
-    ${may === mine ? nothing : html`! <span class="qkv-unseen">${may ? t`The answer is yes.` : t`The answer is no.`}</span>`}
+    ${may === mine ? nothing : html`<i data-may=${mine}></i><span class="qkv-unseen">${may ? t`The answer is yes.` : t`The answer is no.`}</span>`}
   </td>`;
 };
 

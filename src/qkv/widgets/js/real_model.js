@@ -4,7 +4,6 @@ import {
   contrastOf,
   finding,
   layerTabs,
-  lead,
   lookOf,
   matrixOf,
   nameOf,
@@ -14,6 +13,7 @@ import {
   scoresTable,
   seenIn,
   sizeOf,
+  spaced,
   weightsTable,
 } from "./atlas.js";
 import { button, html, logSlider, nothing, num, readings, remember, t, tables, toggle, widget } from "./base.js";
@@ -45,15 +45,23 @@ export default widget("RealModel", {
     const look = { ...state, ...lookOf(state) };
     const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
       state.off.some((each) => same(each, [layer, head]));
-    return html`<div class="qkv-real">${sentence(state, set, id)}</div>
+    const isReady = state.phase === "ready";
+    return html`<div class="qkv-real">
+        ${storedSentences(state, set, id)}
+        ${isReady || !isStored(state) ? field(state, set) : nothing}
+        ${isReady ? nothing : offer(state, set)}
+        ${namedHeads(seen, set, id)}
+      </div>
       <div class="qkv-atlas qkv-real-atlas ${sizeOf(seen)}">
         ${lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
         ${allHeads(seen, { ...look, isOff }, set, id)}
         <div class="qkv-atlas-below">
-          ${state.phase === "ready" ? handles(seen, state, set) : offer(state, set)}
-          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>${orders(seen, look, set, id)}${contrastOf(look, set)}${matrixOf(look, set)}</details>
+          ${isReady ? handles(seen, state, set) : nothing}
+          ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}
+          <details class="qkv-tables"><summary>${t`Order, scores and contrast of heads`}</summary>
+            ${isReady ? further(state, set) : nothing}${orders(seen, look, set, id)}${contrastOf(look, set)}${matrixOf(look, set)}</details>
         </div>
       </div>
       ${tables(() => [weightsTable(seen), scoresTable(seen)])}`;
@@ -121,6 +129,15 @@ function chosen(state) {
   }
   const all = storedParts(state.stored, state.packed);
   return seenIn((all.find(({ sentence }) => sentence === state.sentence) ?? all[0]).part, lookOf(state));
+}
+
+/** Return what the chosen token looks at most, as one line above the picture.
+ * @param {ReturnType<typeof seenIn>} seen */
+function lead({ queries, keys, token, row }) {
+  const most = row.indexOf(Math.max(...row));
+  const asks = html`<b class="qkv-atlas-query">${spaced(queries[token])}</b>`;
+  const found = html`<b class="qkv-atlas-key">${spaced(keys[most])}</b>`;
+  return html`<p class="qkv-lead qkv-atlas-finding">${t`${asks} looks most at ${found}: ${num(row[most], { places: 2 })}`}</p>`;
 }
 
 /* ---- loading */
@@ -205,105 +222,159 @@ const withEngine = (address) =>
 
 /* ---- the controls */
 
-/** Return the stored sentences; with the model, or with a sentence that is not stored, also a field.
+/** @param {State} state */
+const isStored = (state) => storedParts(state.stored, state.packed).some(({ sentence }) => sentence === state.sentence);
+
+/** Return the choice of a stored sentence.
  * @param {State} state
  * @param {(changes: Partial<State>) => void} set
  * @param {string} id */
-function sentence(state, set, id) {
-  const stored = storedParts(state.stored, state.packed);
-  const isStored = stored.some((each) => each.sentence === state.sentence);
-  const isReady = state.phase === "ready";
-  const label = isReady || isStored ? t`sentence` : html`<b>${t`load the model to see this sentence`}</b>`;
-  return html`<fieldset class="qkv-control qkv-real-stored">
-      <legend class="qkv-unseen">${t`stored sentences`}</legend>
-      ${stored.map(
-        (
-          each,
-        ) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-stored" .checked=${live(each.sentence === state.sentence)}
-          @change=${() => set({ sentence: each.sentence, token: each.sentence.includes(" it ") ? 9 : -1 })}>${shortOf(each.sentence)}</label>`,
-      )}
-    </fieldset>
-    ${
-      isReady || !isStored
-        ? html`<label class="qkv-control qkv-typed"><span class="qkv-label">${label}</span>
-      <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
-        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set(typed(state, target.value))}></label>`
-        : nothing
-    }`;
-}
+const storedSentences = (state, set, id) =>
+  picks({
+    legend: t`stored sentences`,
+    name: `${id}-stored`,
+    options: storedParts(state.stored, state.packed).map(({ sentence }) => ({
+      label: shortOf(sentence),
+      chosen: sentence === state.sentence,
+      pick: () => set({ sentence, token: sentence.includes(" it ") ? 9 : -1 }),
+    })),
+  });
+
+/** The heads that have a name, as the page about this model measures them: their layers and heads, from 0.
+ * @type {[number, number, () => string][]} */
+const NAMED = [
+  [3, 1, () => t`nouns`],
+  [0, 2, () => t`before`],
+  [1, 8, () => t`next`],
+];
+
+/** Return the choice of a head that has a name. The one that looks at nouns is shown at *it*.
+ * @param {ReturnType<typeof seenIn>} seen
+ * @param {(changes: Partial<State>) => void} set
+ * @param {string} id */
+const namedHeads = ({ layer, head, token, queries }, set, id) =>
+  picks({
+    legend: t`heads with a name`,
+    name: `${id}-named`,
+    options: NAMED.map(([inLayer, at, says]) => ({
+      label: html`<b>${says()}</b> <small>${nameOf(inLayer, at)}</small>`,
+      chosen: inLayer === layer && at === head,
+      pick: () => set({ layer: inLayer, head: at, token: queries.includes("it") ? queries.indexOf("it") : token }),
+    })),
+  });
+
+/** Return a row of radio buttons in boxes.
+ * @param {{ legend: string, name: string, options: { label: unknown, chosen: boolean, pick: () => void }[] }} parts */
+const picks = ({ legend, name, options }) => html`<fieldset class="qkv-control qkv-real-picks">
+  <legend class="qkv-unseen">${legend}</legend>
+  ${options.map(
+    ({ label, chosen, pick }) =>
+      html`<label class="qkv-pick"><input class="qkv-over" type="radio" name=${name} .checked=${live(chosen)} @change=${pick}>${label}</label>`,
+  )}
+</fieldset>`;
+
+/** Return the field of the sentence.
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set */
+const field = (state, set) => html`<label class="qkv-control qkv-typed">
+  <span class=${state.phase === "ready" ? "qkv-unseen" : ""}>${state.phase === "ready" ? t`sentence` : html`<b>${t`load the model to see this sentence`}</b>`}</span>
+  <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
+    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set(typed(state, target.value))}></label>`;
 
 /** Return the end of a long sentence.
  * @param {string} sentence */
 const shortOf = (sentence) => (sentence.length > 30 ? `… ${sentence.split(" ").slice(-2).join(" ")}` : sentence);
 
-/** Return the offer to load the model, or how far it is loaded.
+/** Return the offer to load the model, or how far it is loaded, in the place of the field.
  * @param {State} state
  * @param {(changes: Partial<State>) => void} set */
-function offer({ phase, loaded, total, problem }, set) {
+function offer({ phase, loaded, total }, set) {
   const megabytes = (/** @type {number} */ bytes) => num(bytes / 1e6, { places: 1 });
   if (phase === "loading") {
-    return html`<p role="status">${t`Loading: ${megabytes(loaded)} of ${total ? megabytes(total) : "13"} MB.`}</p>
-      <progress aria-label=${t`model loaded`} max=${total || 1} value=${loaded}></progress>`;
+    return html`<div class="qkv-real-offer"><progress aria-label=${t`model loaded`} max=${total || 1} value=${loaded}></progress>
+      <p class="qkv-note" role="status">${t`Loading: ${megabytes(loaded)} of ${total ? megabytes(total) : "13"} MB.`}</p></div>`;
   }
   return html`<div class="qkv-real-offer">${button({ label: t`Load the model (${SIZE})`, onClick: () => load(set) })}
-    <p class="qkv-note">${problem || t`Then type any sentence. It stays in this page.`}</p></div>`;
+    <p class="qkv-note">${t`to type any sentence`}</p></div>`;
 }
 
-/** @param {ReturnType<typeof seenIn>} seen
+/** Return the temperature, the switch of the chosen head, and what both do to the sentence's vector.
+ * @param {ReturnType<typeof seenIn>} seen
  * @param {State} state
  * @param {(changes: Partial<State>) => void} set */
 function handles({ layer, head }, state, set) {
   const others = state.off.filter((each) => !same(each, [layer, head]));
-  return html`<div class="qkv-real-handles"><div class="qkv-controls">
-      ${logSlider({
-        label: t`temperature, ${html`<var>T</var>`}`,
-        value: state.temperature,
-        min: 0.1,
-        max: 10,
-        onInput: (temperature) => set({ temperature }),
-      })}
-      ${toggle({ label: t`divide by √${html`<var>d<sub>k</sub></var>`}`, checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
-      ${toggle({
-        label: t`head ${nameOf(layer, head)} off`,
-        checked: others.length < state.off.length,
-        onChange: (off) => set({ off: off ? [...others, [layer, head]] : others }),
-      })}
-      ${button({ label: t`all on`, disabled: state.off.length === 0, onClick: () => set({ off: [] }) })}
+  const isChanged = state.off.length > 0 || state.temperature !== 1 || !state.scaled;
+  return html`<div class="qkv-real-handles">
+    ${logSlider({
+      label: html`<var>T</var>`,
+      value: state.temperature,
+      min: 0.1,
+      max: 10,
+      onInput: (temperature) => set({ temperature }),
+    })}
+    ${toggle({
+      label: t`head ${nameOf(layer, head)} off`,
+      checked: others.length < state.off.length,
+      onChange: (off) => set({ off: off ? [...others, [layer, head]] : others }),
+    })}
+    <div class="qkv-real-effect">
+      ${readings(measures(state))}
+      ${button({ label: t`reset`, disabled: !isChanged, onClick: () => set({ off: [], temperature: 1, scaled: true }) })}
     </div>
-    <label class="qkv-control qkv-typed"><span class="qkv-label">${t`compare with the sentence`}</span>
-      <input type="text" maxlength="300" autocomplete="off" .value=${live(state.other)}
-        @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ other: target.value })}></label>
-    ${readings(measures(state))}
-    ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}</div>`;
+  </div>`;
 }
 
-/** Return what the model is for, the similarity of two sentences, and what the handles do to the sentence's vector.
+/** Return what is changed or measured less often: the division by √d_k, and the comparison with another sentence.
+ * @param {State} state
+ * @param {(changes: Partial<State>) => void} set */
+const further = (state, set) => html`<div class="qkv-real-further">
+  ${toggle({ label: t`divide by √${html`<var>d<sub>k</sub></var>`}`, checked: state.scaled, onChange: (scaled) => set({ scaled }) })}
+  <label class="qkv-control qkv-typed"><span class="qkv-label">${t`compare with the sentence`}</span>
+    <input type="text" maxlength="300" autocomplete="off" .value=${live(state.other)}
+      @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ other: target.value })}></label>
+  ${readings([[t`similarity of the two sentences (cosine)`, similarity(state)]])}
+</div>`;
+
+/** Return a function that returns the vector of a read text, with the handles as they are or as given.
+ * @param {State} state */
+const vectors = (state) => {
+  const { model, temperature, scaled } = state;
+  return (/** @type {Text | undefined} */ text, heads = offOf(state), at = temperature, divided = scaled) =>
+    model && text?.rows.length ? ran(model, text, at, divided, heads).vector : undefined;
+};
+
+/** Return the cosine of two vectors of length 1, as text.
+ * @param {Float32Array | undefined} a
+ * @param {Float32Array | undefined} b */
+const cosine = (a, b) =>
+  a && b
+    ? num(
+        a.reduce((sum, each, i) => sum + each * b[i], 0),
+        { places: 3 },
+      )
+    : "–";
+
+/** @param {State} state */
+function similarity(state) {
+  const vector = vectors(state);
+  return cosine(vector(state.texts[state.sentence]), vector(state.texts[state.other]));
+}
+
+/** Return what the handles do to the sentence's vector, beside the control: other heads of the same layers off.
  * @param {State} state
  * @returns {[unknown, unknown][]} */
 function measures(state) {
-  const { model, texts, temperature, scaled, off } = state;
-  const [text, other] = [texts[state.sentence], texts[state.other]];
-  const vectorOf = (/** @type {Text | undefined} */ read, heads = offOf(state), t = temperature, divided = scaled) =>
-    model && read?.rows.length ? ran(model, read, t, divided, heads).vector : undefined;
-  const cosine = (/** @type {Float32Array | undefined} */ a, /** @type {Float32Array | undefined} */ b) =>
-    a && b
-      ? num(
-          a.reduce((sum, each, i) => sum + each * b[i], 0),
-          { places: 3 },
-        )
-      : "–";
-  const trained = vectorOf(text, NONE, 1, true);
+  const [text, vector] = [state.texts[state.sentence], vectors(state)];
+  const trained = vector(text, NONE, 1, true);
+  const others = controls(state.off);
+  const names = others.map(([layer, head]) => nameOf(layer, head)).join(", ");
   return [
-    [t`similarity of the two sentences (cosine)`, cosine(vectorOf(text), vectorOf(other))],
-    [t`the sentence’s vector with that of the model as trained`, cosine(vectorOf(text), trained)],
-    off.length
-      ? [
-          t`control: without ${controls(off)
-            .map(([layer, head]) => nameOf(layer, head))
-            .join(", ")}`,
-          cosine(vectorOf(text, controls(off)), trained),
-        ]
-      : [t`control: other heads of the same layers off`, "–"],
+    [t`cosine with trained`, cosine(vector(text), trained)],
+    [
+      others.length ? t`without ${names} instead` : t`another head off instead`,
+      others.length ? cosine(vector(text, others), trained) : "–",
+    ],
   ];
 }
 

@@ -544,6 +544,16 @@ const NAMES = {
   positions: { name: () => t`positions`, isMoved: ({ positions }) => !positions },
   layers: { name: () => t`layers`, isMoved: ({ layers }) => !layers.every(Boolean) },
 };
+const AS_TRAINED = {
+  scaled: true,
+  temperature: 1,
+  positions: true,
+  heads: [
+    [true, true],
+    [true, true],
+  ],
+  layers: [true, true],
+};
 const ROOT = () => html`√${html`<var>d<sub>k</sub></var>`}`;
 
 /** @type {Record<string, (state: State, set: SetState<State>, seen: Problem | Seen) => unknown>} */
@@ -621,30 +631,33 @@ function exchange({ currentTarget }, seen, set) {
  * @param {SetState<State>} set */
 function board(names, seen, state, set) {
   if (!names.includes("heads") && !names.includes("layers")) return nothing;
-  const { layers, layer } = state;
+  const { layers } = state;
   const turn = (/** @type {number} */ l) => (/** @type {boolean} */ now) =>
     set({ layers: layers.map((on, i) => (i === l ? now : on)) });
   return html`<div class="qkv-board">${LAYERS.map((l) => {
     const label = t`layer ${l + 1}`;
     return html`<div>
-      <div>${names.includes("layers") ? toggle({ label, checked: layers[l], onChange: turn(l) }) : html`<span class="qkv-label">${label}</span>`}
-        ${layer === l + 1 ? html`<span class="qkv-note">${t`arcs ↓`}</span>` : nothing}</div>
+      <div>${names.includes("layers") ? toggle({ label, checked: layers[l], onChange: turn(l) }) : html`<span class="qkv-label">${label}</span>`}</div>
       ${names.includes("heads") ? HEADS.map((h) => headMap(seen, l, h, state, set)) : nothing}
     </div>`;
   })}</div>`;
 }
 
-/** Return a head's weights as a small map: queries down, keys across. A press switches the head off or on.
+/** Return a head's weights as a small map: queries down, keys across. A press switches the head off or on. A map whose
+ * weights are the arcs has an arc on it.
  * @param {Problem | Seen} seen
  * @param {number} l
  * @param {number} h
  * @param {State} state
  * @param {SetState<State>} set */
-function headMap(seen, l, h, { heads, layers }, set) {
+function headMap(seen, l, h, state, set) {
+  const { heads, layers } = state;
+  const isDrawn = state.layer !== "both" && shownHeads(state).some(([layer, head]) => layer === l && head === h);
+  const name = t`layer ${l + 1}, head ${h + 1}`;
   const change = (/** @type {Event & { target: HTMLInputElement }} */ { target }) =>
     set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? target.checked : on))) });
-  return html`<label class="qkv-head ${layers[l] && heads[l][h] ? "" : "qkv-head-off"}">
-    <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`layer ${l + 1}, head ${h + 1}`} .checked=${live(heads[l][h])} @change=${change}>
+  return html`<label class="qkv-head ${layers[l] && heads[l][h] ? "" : "qkv-head-off"} ${isDrawn ? "qkv-head-drawn" : ""}">
+    <input class="qkv-over" type="checkbox" role="switch" aria-label=${isDrawn ? t`${name}: its weights are the arcs` : name} .checked=${live(heads[l][h])} @change=${change}>
     ${seen.problem ? nothing : mapOf(seen, l, h)}
     <span aria-hidden="true"><i class="qkv-lever ${heads[l][h] && layers[l] ? "" : "qkv-lever-off"}"></i>${t`head ${h + 1}`}</span>
   </label>`;
@@ -683,10 +696,21 @@ function handles(seen, state, set, id) {
     <dl class="qkv-exam">
       <dt class="qkv-unseen">${t`right noun in new sentences`}</dt>
       <dd><span class=${marks === null ? "qkv-exam-share qkv-unmarked" : "qkv-exam-share"}>${marks ? rightIn(marks) : "…"}</span> ${t`of ${EXAM_LENGTH} right`}</dd>
+      ${isMany ? reset(state, set) : nothing}
     </dl>
     <div class="qkv-exam-squares" aria-hidden="true">${marks?.map((found) => html`<i class=${found ? "qkv-found" : "qkv-missed"}></i>`)}</div>
   </div>`;
 }
+
+/** Return the button that turns all handles back; it keeps its place while none is turned.
+ * @param {State} state
+ * @param {SetState<State>} set */
+const reset = (state, set) =>
+  html`<dd class="qkv-exam-reset">${button({
+    label: t`reset`,
+    disabled: !state.handles.some((name) => NAMES[name].isMoved(state)),
+    onClick: () => set({ ...AS_TRAINED }),
+  })}</dd>`;
 
 /** Return the handle of many that is shown at first: the heads, which are pictures.
  * @param {string[]} handles */

@@ -14,11 +14,11 @@ const warmth = logarithmic([0.05, 10], [0, 1]);
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, handles: string[],
- *   first: number[] | null, grip: { from: number, at: number } | null, drawn: number[], fresh: number, drawnWith: number[] | null }} State */
+ *   first: number[] | null, grip: { from: number, at: number, put: (value: number) => void } | null, drawn: number[], fresh: number, drawnWith: number[] | null }} State */
 /** @typedef {ReturnType<typeof dragged>} Listener */
 
 export default widget("TemperatureLab", {
-  // `first` has the scores before the first drag, `grip` the bar's value and the pointer when a drag began; `drawn` has
+  // `first` has the scores before the first drag, `grip` the bar's value, the pointer and the axis (in `put`) when a drag began; `drawn` has
   // the indices of the drawn tokens, of which the last `fresh` were drawn at once, and `drawnWith` the weights with which
   // they were drawn.
   own: { first: null, grip: null, drawn: [], fresh: 0, drawnWith: null },
@@ -144,17 +144,23 @@ const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 })
  * @param {(value: number) => void} put */
 const pulled = (state, set, value, put) =>
   dragged(({ x, isPress }) => {
-    if (isPress) set({ grip: { from: value, at: x } });
-    else if (state.grip) put(state.grip.from + x - state.grip.at);
+    if (isPress) set({ grip: { from: value, at: x, put } });
+    else if (state.grip) state.grip.put(state.grip.from + x - state.grip.at);
   });
 
 /** Return the largest absolute score that can be set.
  * @param {Pick<State, "scores" | "first">} parts */
 const reachOf = ({ scores, first }) => Math.max(4, ...scores.map(Math.abs), ...(first ?? []).map(Math.abs));
 
-/** Return where the axis of the scores ends. Scores × 8 have a longer one, but move their handles: the largest go beyond.
- * @param {Pick<State, "scores" | "first" | "d_k">} state */
-const axisOf = (state) => reachOf(state) * Math.max(1, Math.sqrt(state.d_k) / 2);
+/** Return where the axis of the scores ends. Scores × 8 have one that is four times as long, so that their handles move
+ * away from 0. If a score does not fit on it, the axis is as long as any score can get.
+ * @param {Pick<State, "scores" | "first" | "d_k" | "temperature">} state */
+function axisOf(state) {
+  const [reach, root] = [reachOf(state), Math.sqrt(state.d_k)];
+  const short = reach * Math.max(1, root / 2);
+  const { stretched } = measured(state);
+  return Math.max(...stretched.map(Math.abs)) > short ? reach * root : short;
+}
 
 /** Return the change of the state when one score is changed, which also keeps the scores before the first change.
  * @param {Pick<State, "first" | "scores">} state
@@ -173,12 +179,11 @@ const stepsUpTo = remember((/** @type {number} */ reach) => {
   return Array.from({ length: 2 * last + 1 }, (_, i) => Number(((i - last) * step).toPrecision(12)));
 });
 
-/** Return a score as a stem from 0, in the middle, to a handle. A handle beyond the axis stands at its
- * end.
+/** Return a score as a stem from 0, in the middle, to a handle.
  * @param {{ shown: number, place: number, slider: unknown, drag: Listener }} parts */
 const scoreBar = ({ shown, place, slider, drag }) => html`<div
     class="qkv-score qkv-drag ${shown < 0 ? "qkv-below-zero" : ""}"
-    style="--qkv-s: ${Math.min(1, Math.max(-1, place))}" @pointerdown=${drag} @pointermove=${drag}>
+    style="--qkv-s: ${place}" @pointerdown=${drag} @pointermove=${drag}>
   <i></i><span aria-hidden="true">${written(shown)}</span>${slider}
 </div>`;
 

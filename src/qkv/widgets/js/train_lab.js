@@ -35,18 +35,17 @@ const GUESS = Math.log(32);
 /** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
 /** @import { Choices } from "./engine/plans.js" */
-/** @import { Adjectives } from "./grammar.js" */
 /** @import { Scale } from "./scales.js" */
 /** @import { Frame, Line, Result } from "./engine/shown.js" */
 /** @import { Following, Training } from "./trainer.js" */
-/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number, unfolded: boolean }} State */
+/** @typedef {Choices & Following & { handles: string[], stored: string[], shown: number, at: number, unfolded: boolean, act: number }} State */
 /** @typedef {ReturnType<typeof seenIn>} Seen */
 /** @typedef {(frame: Frame) => number} Value of a frame, which a curve shows */
 
 export default widget("TrainLab", {
   // The trainings (null: the stored ones), the one whose sentences are shown (−1: the one that is like the settings) and the index of its frame (−1: the last), how often the reader has pressed Train,
-  // whether this browser is slow or could not start, and whether the rest is unfolded.
-  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false },
+  // whether this browser is slow or could not start, whether the rest is unfolded, and the verb whose rule is shown there.
+  own: { runs: null, shown: -1, at: -1, status: "idle", asked: 0, isSlow: false, failed: "", unfolded: false, act: 0 },
   setup: ({ state, set, root, eachDrawing }) => {
     const { follow, close } = trainer(/** @type {State} */ (state), set);
     const show = () => {
@@ -259,8 +258,7 @@ const isLast = (/** @type {Training} */ { frames }, /** @type {Frame} */ frame) 
 function findingText(state, run, frame) {
   if (run.frames.length === 0) return t`Every number in the model is random. Press Train.`;
   const name = run.isStored ? t`“${run.name}”, trained before` : t`“${run.name}”`;
-  if (run.result && isLast(run, frame))
-    return t`${name}, ${shownScore(state.task, run.result.score)}: ${SAYS[state.task].end(run.result)}`;
+  if (run.result && isLast(run, frame)) return t`${name}: ${SAYS[state.task].end(run.result)}`;
   return t`${name}, step ${frame.step} of ${STEPS}: ${SAYS[state.task].during(frame)}`;
 }
 
@@ -283,7 +281,7 @@ function shownText(state, seen) {
 const SAYS = {
   tagger: {
     during: ({ score }) => t`right in ${percent(score)} of 100 new sentences.`,
-    end: ({ heldOut = NaN }) => t`right in ${percent(heldOut)} of combinations kept out of training.`,
+    end: ({ score, heldOut = NaN }) => t`${percent(score)} right, and ${percent(heldOut)} in combinations kept out.`,
   },
   repeater: {
     during: ({ score }) => t`surprise ${nats(score)} at symbols that come again.`,
@@ -570,7 +568,7 @@ function curves(state, seen, set, id) {
     if (!Number.isFinite(score)) return nothing;
     const place = { x: across(step), y: Math.max(0, up(score)) };
     return one === run
-      ? handle(place, isLast(run, frame) ? "" : shownScore(state.task, score))
+      ? handle(place, isLast(run, frame) ? "" : shownScore(state.task, score), isRepeater ? -1 : 1)
       : dotMark({ ...place, kind: "qkv-train-other" });
   });
   return html`<div class="qkv-train-curves" style="--qkv-room: ${roomFor(count)}rem">
@@ -585,6 +583,11 @@ function curves(state, seen, set, id) {
           marks: [
             yAxis({ scale: up, ticks, named: [] }),
             ticks.map((tick) => words({ x: 0, y: up(tick), dx: -12, anchor: "end", content: nameOfTick(tick) })), // beside the handle
+            isRepeater
+              ? ticks.map((tick) =>
+                  words({ x: 0, y: up(tick), dx: -12, lines: 1, anchor: "end", content: shownNumber(tick) }),
+                )
+              : nothing,
             steps(seen),
             curvesOf(seen, (each) => each.score, up),
             leads(ends, places),
@@ -647,12 +650,14 @@ const leads = (ends, places) => svg`<svg x="100%" width="16" height="100%">
   ${ends.map(({ x, y }, i) => (x < 100 ? nothing : svg`<line class="qkv-train-lead" x1="0" x2="16" y1=${pct(y)} y2=${pct(places[i])} />`))}
 </svg>`;
 
-/** Return the handle that walks through the steps, and beside it the score there.
+/** Return the handle that walks through the steps, and beside it the score there: where the rest of the curve is not.
  * @param {{ x: number, y: number }} place
- * @param {string} score */
-function handle({ x, y }, score) {
-  const anchor = x < 15 ? "start" : x > 85 ? "end" : "middle";
-  return svg`${score ? words({ x, y, lines: y < 40 ? 1.9 : -1.9, anchor, kind: "qkv-train-score", content: score }) : nothing}
+ * @param {string} score
+ * @param {number} side 1: below, beside a curve that rises; −1: above, beside one that falls */
+function handle({ x, y }, score, side) {
+  const isBeside = x < 65;
+  const beside = { dx: isBeside ? 15 : 0, lines: side * (isBeside ? 0.9 : 1.9), anchor: isBeside ? "start" : "end" };
+  return svg`${score ? words({ x, y, ...beside, kind: "qkv-train-score", content: score }) : nothing}
     ${dotMark({ x, y, kind: "qkv-train-grip" })}
     <svg class="qkv-train-ways" x=${pct(x)} y=${pct(y)} width="1" height="1"><path d="M-7 0H7M-4 -3L-7 0L-4 3M4 -3L7 0L4 3" /></svg>`;
 }
@@ -887,37 +892,54 @@ function parts(names, state, set, id) {
         onChange: (value) => choose({ [name]: value, ...(name === "language" ? { rule: [] } : {}) }),
       }),
     )}</div>
-    ${names.includes("rule") ? ruleOf(state, set) : nothing}`;
+    ${names.includes("rule") ? ruleOf(state, set, id) : nothing}`;
 }
 
-/** Return the rule: for each verb, which adjectives point at the noun before it and which at the noun after it. A press
+/** Return the rule of one verb: which adjectives point at the noun before it and which at the noun after it. A press
  * turns an adjective round.
  * @param {State} state
- * @param {SetState<State>} set */
-function ruleOf(state, set) {
+ * @param {SetState<State>} set
+ * @param {string} id */
+function ruleOf(state, set, id) {
   const { rule: turned, language } = state;
-  const acts = Object.entries(adjectivesOf(language));
-  const chip = (
-    /** @type {string} */ act,
-    /** @type {string} */ adjective,
-  ) => html`<button type="button" class="qkv-train-chip" aria-pressed=${isTurned(turned, act, adjective)}
-    @click=${() => set(chosen(state, { rule: flipped(turned, language, act, adjective) }))}>${adjective}</button>`;
-  const side = (
-    /** @type {string} */ act,
-    /** @type {Adjectives} */ { actor, other },
-    /** @type {boolean} */ isFirst,
-  ) =>
-    [...actor, ...other]
-      .filter((adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst)
-      .map((adjective) => chip(act, adjective));
+  const acts = Object.keys(adjectivesOf(language));
+  const act = acts[state.act] ?? acts[0];
+  const { actor, other } = adjectivesOf(language)[act];
+  const chip = (/** @type {string} */ adjective) => {
+    const isOther = isTurned(turned, act, adjective);
+    return html`<button type="button" class="qkv-train-chip" aria-pressed=${isOther}
+      @click=${() => set(chosen(state, { rule: flipped(turned, language, act, adjective) }))}>${adjective}</button>`;
+  };
+  const side = (/** @type {boolean} */ isFirst) =>
+    [...actor, ...other].filter(
+      (adjective) => (actor.includes(adjective) !== isTurned(turned, act, adjective)) === isFirst,
+    );
   return html`<div class="qkv-train-rule">
-    <p class="qkv-label">${t`the rule: press an adjective to turn it round`}</p>
-    <div class="qkv-train-acts">
-      <span></span><span class="qkv-note">${t`it: the noun before`}</span><span class="qkv-note">${t`the noun after`}</span>
-      ${acts.map(([act, sides]) => html`<b>${act}</b><div>${side(act, sides, true)}</div><div>${side(act, sides, false)}</div>`)}
+    <fieldset class="qkv-control qkv-train-acts"><legend class="qkv-label">${t`the rule after the verb`}</legend>
+      ${acts.map(
+        (
+          each,
+          i,
+        ) => html`<label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-act" .checked=${live(each === act)}
+          @change=${() => set({ act: i })}>${each}${turnedAfter(turned, language, each) ? html` <small>↺</small>` : nothing}</label>`,
+      )}
+    </fieldset>
+    <p class="qkv-label">${t`Press an adjective to turn it round:`}</p>
+    <div class="qkv-train-sides">
+      <div><b>${t`it: the noun before`}</b>${side(true).map(chip)}</div>
+      <div><b>${t`the noun after`}</b>${side(false).map(chip)}</div>
     </div>
     ${button({ label: t`our rule`, disabled: turned.length === 0, onClick: () => set(chosen(state, { rule: [] })) })}
   </div>`;
+}
+
+/** Check whether a rule turns any adjective after a verb.
+ * @param {readonly string[]} rule
+ * @param {State["language"]} language
+ * @param {string} act */
+function turnedAfter(rule, language, act) {
+  const { actor, other } = adjectivesOf(language)[act];
+  return [...actor, ...other].some((adjective) => isTurned(rule, act, adjective));
 }
 
 /* ---- numbers */
