@@ -30,20 +30,30 @@ def test_a_tagger_whose_query_decides_would_be_seen():
     assert turned(load_tagger()) == {"query": 0.0533, "keys": 1.0, "both": 1.0}
 
 
-# Another processor's rounding trains slightly different models, which shows in counts, and in a training that is stuck.
-TOLERANCES = {"patched": 10, "verbs_patched": 10, "start_or_steps": 0.3}
+# Another processor rounds otherwise, and so trains slightly different models (a second thread does not). With AVX2
+# in place of AVX-512, shares change by up to 0.27 where a head is off, and by 0.11 far from the training's temperature.
+TOLERANCES = {
+    "patched": 10,
+    "verbs_patched": 10,
+    "start_or_steps": 0.3,
+    "heads_off": 0.3,
+    "temperatures": 0.15,
+    "temperature_by_layer": 0.15,
+    "trained_without": 0.1,
+}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CONTROLS))
 def test_the_command_measures_the_same_again(name: str):
-    measured, stored = CONTROLS[name](SEEDS[0]), control(name)[0]
-    for again, expected in zip(listed(measured), listed(stored), strict=True):
-        assert again == pytest.approx(expected, abs=TOLERANCES.get(name, 0.03))
+    measured = CONTROLS[name](SEEDS[0])
+    assert numbers(measured) == pytest.approx(numbers(control(name)[0]), abs=TOLERANCES.get(name, 0.03))
+    if name == "trained_without":  # these two shares are nearer to each other than to those of another processor
+        assert measured["residual"]["it"] < measured["nothing"]["it"]
 
 
-def listed(found: Any) -> list[Any]:
-    """Return what one control found for one seed as a list: of numbers, or of what pytest can compare."""
+def numbers(found: Any) -> list[float]:
+    """Return all numbers that one control found for one seed, in order."""
     if isinstance(found, dict):
-        return list(found.values())
-    return found if isinstance(found, list) else [found]
+        found = list(found.values())
+    return [number for part in found for number in numbers(part)] if isinstance(found, list) else [found]

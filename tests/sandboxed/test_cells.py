@@ -1,12 +1,17 @@
-"""A cell is translated as IPython does it, although lines of plain Python are left as they are."""
+"""A cell is translated as IPython does it, and its `print` shows all that someone can read."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
+from qkv.sandboxed.cells import printing_unseen
 from tests.grading.untidy_notebooks import NOTEBOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,3 +89,15 @@ def test_a_cell_is_translated_as_ipython_does_it():
     assert found["different"] == []
     assert found["as they are"] > len(sources) / 2
     assert found["with a transform"] == "x = 2\n"
+
+
+def test_a_print_formats_no_tensor_where_nobody_reads_it():
+    nowhere, file, shown = io.StringIO(), io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(nowhere):
+        show = printing_unseen(nowhere)
+        show(torch.ones(2), [torch.ones(2)], 1, sep=";")
+        show(torch.ones(2), file=file)
+        with contextlib.redirect_stdout(shown):
+            show(torch.ones(2), 1, end="")
+    assert nowhere.getvalue() == ";[tensor([1., 1.])];1\n"
+    assert (file.getvalue(), shown.getvalue()) == ("tensor([1., 1.])\n", "tensor([1., 1.]) 1")

@@ -171,7 +171,9 @@ def _set_fields(result: Answer | Result, **fields: Any) -> None:
 def clean(text: Any, limit: int) -> str:
     """Cut a text to `limit` characters, and replace control characters and other invisible characters by U+FFFD."""
     whole = str(text)
-    kept = "".join("\ufffd" if _is_invisible(c) else c for c in whole[:limit])
+    kept = whole[:limit]
+    if not kept.isprintable():  # nothing printable is invisible
+        kept = "".join("\ufffd" if _is_invisible(c) else c for c in kept)
     return kept if len(whole) <= limit else f"{kept[: limit - 1]}…"
 
 

@@ -27,7 +27,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 import torch
@@ -274,6 +274,19 @@ def tolerating_silent(assert_close: Callable[..., None]) -> Callable[..., None]:
             assert_close(actual, expected, *options, **named)
 
     return compare
+
+
+def printing_unseen(stdout: TextIO) -> Callable[..., None]:
+    """Return a `print` that formats no tensors for this stream, which nobody reads: it takes longer than many cells."""
+    show = builtins.print
+
+    @functools.wraps(show)
+    def show_unseen(*values: Any, **named: Any) -> None:
+        file = named.get("file")
+        unseen = (sys.stdout if file is None else file) is stdout
+        show(*("" if unseen and type(value) is torch.Tensor else value for value in values), **named)
+
+    return show_unseen
 
 
 def no_compile(model: Any = None, **_: Any) -> Any:

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+from _signal import signal as set_handler  # as `signal.signal`, but with integers for enums, whose making takes long
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,7 +72,7 @@ def _timers(seconds: float) -> Iterator[None]:
         raise TimeUp(CLOCK_FACTOR * seconds) if by_clock else TimeUp(seconds, of_processor=True)
 
     with timers_paused():
-        handlers = [(number, signal.signal(number, interrupt)) for number in TIMERS]
+        handlers = [(number, set_handler(number, interrupt)) for number in TIMERS]
         signal.setitimer(signal.ITIMER_PROF, seconds)
         signal.setitimer(signal.ITIMER_REAL, CLOCK_FACTOR * seconds)
         try:
@@ -80,7 +81,7 @@ def _timers(seconds: float) -> Iterator[None]:
             for timer in TIMERS.values():
                 signal.setitimer(timer, 0)
             for number, handler in handlers:
-                signal.signal(number, handler or signal.SIG_DFL)
+                set_handler(number, handler or int(signal.SIG_DFL))
 
 
 @contextlib.contextmanager

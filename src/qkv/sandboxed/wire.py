@@ -81,8 +81,6 @@ def send(channel: socket.socket, message: Any, seconds: float | None = None) -> 
         channel.sendall(frame)
     except ConnectionError:
         raise EndedError from None
-    finally:
-        _wait_at_most(channel, None)
 
 
 def receive(channel: socket.socket, ask: Ask | None = None) -> Any:
@@ -122,13 +120,11 @@ def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearra
             have += got
     except ConnectionError:
         raise EndedError from None
-    finally:
-        _wait_at_most(channel, None)
     return data
 
 
 def _wait_at_most(channel: socket.socket, seconds: float | None) -> None:
-    """Set for how long a call of the socket waits, unless it is set already: that would be a call of the system."""
+    """Set for how long the next call of the socket waits, if it does not already: that is a call of the system."""
     if channel.gettimeout() != seconds:
         channel.settimeout(seconds)
 
@@ -151,16 +147,16 @@ def preencode(value: Any) -> Encoded:
 
 
 def encode(message: Any) -> bytes:
-    """Encode plain data as a frame. Its fields may be `Encoded`."""
+    """Encode plain data as a frame. Fields that are `Encoded` come last in it."""
     encoder = _Encoder()
-    if isinstance(message, dict) and any(isinstance(value, Encoded) for value in message.values()):
-        fields = (f"[{json.dumps(str(key))}, {encoder.text(value)}]" for key, value in message.items())
-        text = ", ".join(['["dict"', *fields]).encode() + b"]"
-    else:
-        text = encoder.text(message).encode()
+    encoded = {k: v for k, v in message.items() if isinstance(v, Encoded)} if isinstance(message, dict) else {}
+    text = encoder.text({k: v for k, v in message.items() if k not in encoded} if encoded else message)
+    for name, value in encoded.items():
+        text = f"{text[:-1]}, [{json.dumps(name)}, {value.text}]]"
+        encoder.blobs.append(value.blobs)
     blobs = b"".join(encoder.blobs)
-    size = len(text).to_bytes(4, "big")
-    return b"".join([(4 + len(text) + len(blobs)).to_bytes(8, "big"), size, text, blobs])
+    body = text.encode()
+    return b"".join([(4 + len(body) + len(blobs)).to_bytes(8, "big"), len(body).to_bytes(4, "big"), body, blobs])
 
 
 def parse_frame(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]:
@@ -218,9 +214,6 @@ class _Encoder:
 
     def text(self, value: Any) -> str:
         """Return a value as JSON. Its tensors go into `blobs`."""
-        if isinstance(value, Encoded):
-            self.blobs.append(value.blobs)
-            return value.text
         return json.dumps(self.value(value))
 
     def value(self, value: Any) -> Any:

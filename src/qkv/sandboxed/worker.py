@@ -451,6 +451,7 @@ class Session:
     def __init__(self, channel: socket.socket) -> None:
         self.channel = channel
         self.notebook = cells.Notebook(cells.make_shell())
+        vars(builtins)["print"] = cells.printing_unseen(sys.stdout)
         self.process = os.getpid()
         self.cell_id, self.checks = 0, 0
         self.postponed: dict[str, Any] = {}
@@ -459,21 +460,21 @@ class Session:
 
     def serve(self) -> None:
         """Serve the grader's requests until it closes the socket."""
-        while True:
-            try:
-                asked = self.receive()
-            except wire.EndedError:
-                return
-            answer = getattr(self, f"do_{asked['do']}")(asked)
-            self.send(asked["id"], answer)
+        with contextlib.suppress(wire.EndedError):
+            asked = wire.receive(self.channel)
+            while True:
+                answer = getattr(self, f"do_{asked['do']}")(asked)
+                asked = self.exchange(asked["id"], answer)
 
     def send(self, number: int, message: dict[str, Any]) -> None:
-        """Send the reply to the request with this number."""
+        """Send the reply to the request with this number, or a message before it."""
         with using_reserve():
             wire.send(self.channel, {"id": number, **message})
 
-    def receive(self) -> dict[str, Any]:
+    def exchange(self, number: int, message: dict[str, Any]) -> dict[str, Any]:
+        """Send as `send` does, and return the grader's next message."""
         with using_reserve():
+            wire.send(self.channel, {"id": number, **message})
             received: dict[str, Any] = wire.receive(self.channel, self.call_in_grader)
             return received
 
@@ -528,14 +529,14 @@ class Session:
 
     def observe_now(self, question: str, answer: Any) -> None:
         """Tell the grader that the cell checks an answer, and observe the answer if the grader asks for it."""
-        self.send(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
-        asked = self.receive()
+        asked = self.exchange(self.cell_id, {"kind": "check", "question": recording.bounded(question)})
         with undisturbed(), quiet():  # once for all implementations that a test is tried on
             while asked["do"] == "observe":
-                self.send(asked["id"], self.observe(answer, asked))
+                seen = self.observe(answer, asked)
                 if not asked["more"]:
+                    self.send(asked["id"], seen)
                     return
-                asked = self.receive()
+                asked = self.exchange(asked["id"], seen)
 
     def do_observe(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Observe the answer with the name in the exercise, for a question that no check has asked about."""
@@ -570,8 +571,7 @@ class Session:
             if not self.observe_id:
                 raise RuntimeError("the test is over")
             call = {"of": of, "object": number, "method": method, "args": args, "kwargs": kwargs}
-            self.send(self.observe_id, {"kind": "call", **call})
-            said = self.receive()
+            said = self.exchange(self.observe_id, {"kind": "call", **call})
         if "raised" in said:
             kind: Any = getattr(builtins, said["raised"].type, None)
             kind = kind if isinstance(kind, type) and issubclass(kind, Exception) else RuntimeError
