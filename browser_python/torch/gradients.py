@@ -122,9 +122,9 @@ class Node:
 
     hooks: dict[int, Any] | None = None
 
-    def add_hook(self, hook: Callable[..., Any]) -> HookOfTensor:
+    def add_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         self.hooks = self.hooks or {}
-        return HookOfTensor(self.hooks, hook)
+        return RemovableHandle(self.hooks, hook)
 
     def name(self) -> str:
         return self._name if self.leaf is None else f"torch::autograd::{self._name}"
@@ -149,15 +149,27 @@ class Node:
         return f"<{self._name} object at {id(self):#x}>"
 
 
-class HookOfTensor:
-    """A hook that is called with a tensor's gradient until `remove` is called."""
+class RemovableHandle:
+    """A handle of a registered hook, which is called until `remove` is called, or the `with` block ends."""
 
-    def __init__(self, place: dict[int, Any], hook: Callable[..., Any]) -> None:
-        self.place = place
-        place[id(self)] = hook
+    count = 0
+
+    def __init__(self, hooks: dict[int, Any], hook: Callable[..., Any]) -> None:
+        self.hooks, self.id = hooks, RemovableHandle.count
+        RemovableHandle.count += 1
+        hooks[self.id] = hook
 
     def remove(self) -> None:
-        self.place.pop(id(self), None)
+        self.hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+
+RemovableHandle.__module__ = "torch.utils.hooks"
 
 
 @lru_cache(maxsize=500)

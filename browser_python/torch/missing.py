@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import Any, NoReturn
 
+HERE = (__package__ or "").removesuffix("torch")  # where torch is a part of another package, as in tests
 asked_for: list[str] = []  # the missing parts that code has used; a check clears it, and reads it afterwards
 
 
@@ -60,10 +63,13 @@ def refuse_set(function: str, **arguments: Any) -> None:
             refuse(f"`{name}` of `{function}`")
 
 
-def missing_getattr(module: str) -> Callable[[str], NoReturn]:
-    """Return a module's `__getattr__`. It raises an AttributeError, unless PyTorch has the name."""
+def missing_getattr(module: str) -> Callable[[str], Any]:
+    """Return a module's `__getattr__`, which imports a module in it. For other names, it raises an error.
 
-    def raise_missing_name(name: str) -> NoReturn:
+    It is an AttributeError, unless PyTorch has the name.
+    """
+
+    def find_or_raise(name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):
             raise AttributeError(
                 t(
@@ -71,8 +77,10 @@ def missing_getattr(module: str) -> Callable[[str], NoReturn]:
                     part=f"`{module}.{name}`",
                 )
             )
-        if name in known(module):
+        if not name.startswith("__") and name in known(module):
+            with suppress(ImportError):
+                return import_module(f"{HERE}{module}.{name}")
             refuse(f"`{module}.{name}`")
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
 
-    return raise_missing_name
+    return find_or_raise

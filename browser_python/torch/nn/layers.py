@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..creation import empty, full, ones, zeros
-from ..dtypes import Device, bool_, int64
+from ..dtypes import Device, State, bool_, int64
 from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
@@ -296,6 +296,7 @@ class GroupNorm(Normalization):
 class BatchNorm(Normalization):
     """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015)."""
 
+    _version = 2
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor
@@ -560,10 +561,16 @@ class MultiheadAttention(Module):
             keys = key_padding_mask[None] if single else key_padding_mask
             scores = masked(scores, keys[:, None, None, :])
         weights = functional.dropout(scores.softmax(-1), self.dropout, self.training)
-        out = self.out_proj((weights @ v).transpose(1, 2).flatten(-2))
+        mixed = weights @ v  # (B, heads, n, head_dim)
+        rows = mixed.permute(2, 0, 1, 3).reshape(-1, self.embed_dim)  # as torch, with the tokens first
+        out = self.out_proj(rows).view(mixed.shape[2], mixed.shape[0], -1)
         shown = weights.mean(1) if average_attn_weights else weights.view(weights.shape)  # as torch, a view
-        if single or not self.batch_first:
-            out, shown = (out[0], shown[0]) if single else (out.transpose(0, 1), shown)
+        if single:
+            out, shown = out.squeeze(1), shown.squeeze(0)
+        elif self.batch_first:
+            out = out.transpose(0, 1)
+            if not (self.training or State.grad_enabled):  # then torch has a faster way, which copies
+                out = out.contiguous()
         return out, shown if need_weights else None
 
     def scores_and_values(self, xs: list[Tensor]) -> tuple[Tensor, Tensor]:

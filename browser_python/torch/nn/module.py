@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 
 from ..dtypes import FLOATING, Device, bfloat16, float16, float32, float64
 from ..dtypes import dtype as Kind
+from ..gradients import RemovableHandle
 from ..missing import raise_missing, refuse, refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
@@ -21,29 +22,6 @@ HOOKS += "_load_state_dict_post_hooks"
 KINDS = ("_parameters", "_buffers", "_modules")
 
 
-class RemovableHandle:
-    """A handle of a registered hook: the module calls the hook at each forward pass until `remove` is called."""
-
-    count = 0
-
-    def __init__(self, hooks: dict[int, Any], function: Callable[..., Any]) -> None:
-        self.hooks, self.id = hooks, RemovableHandle.count
-        RemovableHandle.count += 1
-        hooks[self.id] = function
-
-    def remove(self) -> None:
-        self.hooks.pop(self.id, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
-
-
-RemovableHandle.__module__ = "torch.utils.hooks"
-
-
 class Module:
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
 
@@ -53,6 +31,7 @@ class Module:
         _forward_pre_hooks, _forward_hooks: what `__call__` calls before and after `forward`
     """
 
+    _version = 1
     training: bool
     _parameters: dict[str, Any]
     _buffers: dict[str, Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..creation import zeros
+from ..dtypes import FLOATING
 from ..tensors import Tensor
 
 
@@ -12,9 +13,15 @@ class Parameter(Tensor):
     """A trainable tensor of a module. It shares the storage of `data`."""
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        """Return a parameter that shares the storage of `data`; without `data`, an empty one."""
+        """Return a parameter that shares the storage of `data`; without `data`, an empty one.
+
+        Raises:
+            RuntimeError: numbers of this dtype have no gradient.
+        """
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data
+        if requires_grad and data.dtype.kind < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t._data, t._offset, t._writes = data._data, data._offset, data._writes
         t.shape, t._strides, t.dtype = data.shape, data._strides, data.dtype
         t.requires_grad = requires_grad
