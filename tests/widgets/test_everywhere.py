@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +138,37 @@ def test_one_ear_of_the_cat_finds_the_other(open_page: OpenPage):
     assert set(framed(widget, least=0.01)) <= {1, 2, 3, 9, 10, 11, 17, 18, 19}
 
 
+@pytest.mark.browser
+def test_the_headline_says_how_many_are_alike(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page)
+    headline = widget.locator(".qkv-everywhere-found")
+    weights = widget.locator("details td:last-child")
+    cases = [("picture", 10, "an ear"), ("picture", 0, "sky"), ("picture", 6, "the sun"), ("sound", 2, "frame 3")]
+    for kind, token, thing in [*cases, ("graph", 3, "H 1"), ("graph", 2, "O 1")]:
+        page.evaluate("([kind, token]) => (it.model.set('kind', kind), it.model.set('token', token))", [kind, token])
+        page.wait_for_timeout(300)  # the table of a closed fold follows after a pause
+        row = [float(weight) for weight in weights.all_text_contents()]
+        alike = sum(weight >= 0.9 * row[token] for weight in row) - 1
+        says = f"{thing} finds {alike or 'nothing'} like it"
+        expect(headline).to_have_text(re.compile(f"^{says}"))
+    page.evaluate("it.model.set('kind', 'picture'), it.model.set('token', 10), it.model.set('near', true)")
+    expect(headline).to_contain_text("an ear finds nothing like it.")
+
+
+@pytest.mark.browser
+def test_no_number_stands_on_a_bond(open_page: OpenPage):
+    widget = show(open_page(width=390), kind="graph", token=3)
+    crossed = """() => {
+      const box = (e) => e.getBoundingClientRect();
+      const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+      const lines = [...document.querySelectorAll(".qkv-thing-bond")];
+      const numbers = [...document.querySelectorAll(".qkv-share-of")];
+      return numbers.filter((number) => lines.some((line) => meets(box(line), box(number)))).length;
+    }"""
+    assert widget.page.evaluate(crossed) == 0
+
+
 def framed(widget: Locator, least: float = 0.9) -> list[int]:
     """The patches whose violet frame is at least so strong."""
     frame(widget.page)
@@ -150,22 +182,22 @@ def framed(widget: Locator, least: float = 0.9) -> list[int]:
 def test_the_other_kinds_start_where_there_is_something_to_see(open_page: OpenPage):
     widget = show(open_page())
     widget.get_by_role("radio", name="graph").press("Space")
-    expect(widget.get_by_role("slider", name="query")).to_have_attribute("aria-valuetext", "O 1")
+    expect(widget.get_by_role("slider", name="query")).to_have_attribute("aria-valuetext", "H 1")
     widget.get_by_role("slider", name="query").press("ArrowRight")
-    expect(widget.get_by_role("status")).to_contain_text("Token 4 of 9, H 1")
+    expect(widget.get_by_role("status")).to_contain_text("Token 5 of 9, H 2")
 
 
 @pytest.mark.browser
 def test_drawing_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
     widget = show(open_page(width=390))
     heights = set()
-    for kind in ("picture", "sound", "graph"):
+    for kind, tokens in (("picture", 64), ("sound", 34), ("graph", 9)):
         widget.get_by_role("radio", name=kind).check()
-        frame(widget.page)
-        box = widget.bounding_box()
-        assert box is not None
-        heights.add(round(box["height"] / 20))
-    assert max(heights) * 20 < 760
+        for token in range(0, tokens, 3):
+            widget.page.evaluate("(token) => it.model.set('token', token)", token)
+            frame(widget.page)
+            heights.add(widget.evaluate("e => e.offsetHeight"))
+    assert max(heights) < 760
     assert len(heights) == 1, "the page below moves when another kind is chosen"
 
 
@@ -192,4 +224,4 @@ def test_the_bar_of_a_frame_is_below_the_middle_of_the_frame_and_has_a_scale(ope
     assert edge == pytest.approx(frame_, abs=1)
     assert bar == pytest.approx(frame_, abs=1)
     weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
-    assert f"highest bar: {max(weights):.2f}" in (widget.locator(".qkv-things").text_content() or "")
+    assert f"bars: weights, to {max(weights):.2f}" in (widget.locator(".qkv-things").text_content() or "")

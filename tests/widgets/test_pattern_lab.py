@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +13,7 @@ from qkv.attention import causal_mask, window_mask
 from qkv.efficient import dilated_mask, global_mask, seen_through
 from qkv.widgets import PatternLab
 
-from .conftest import as_on_a_phone, frame
+from .conftest import as_on_a_phone, frame, open_phone
 from .node import JS, node
 from .test_access import draw
 
@@ -85,7 +86,7 @@ def pull(page: Page, handle: str, tokens: float, layers: float = 0) -> None:
     page.locator(handle).element_handle().wait_for_element_state("stable")  # the widget is drawn in the next frame
     x, y = middle(page.locator(handle))
     across, up = page.locator(".qkv-cone-picture svg").evaluate(
-        "(svg) => [10.6, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
+        "(svg) => [10.4, 37].map((length) => (length * svg.clientWidth) / svg.viewBox.baseVal.width)"
     )
     page.mouse.move(x, y)
     page.mouse.down()
@@ -131,7 +132,9 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
     seen = seen_through(window_mask(N, window), layers)[29]
     expect(page.locator(".qkv-cone-reached")).to_have_count(int(seen[3]))
     expect(page.locator(".qkv-cone-missed")).to_have_count(int(not seen[3]))
-    expect(page.locator(".qkv-cone-lost")).to_have_text([] if seen[3] else ["cat"])
+    expect(page.locator(".qkv-cone-lost")).to_have_text([] if seen[3] else ["cat not yet", "cat"])
+    says = "cat too ✓" if seen[3] else "cat not yet"
+    expect(page.locator(".qkv-cone-says p")).to_have_text(f"{int(seen.sum())} of 32 words reach it: {says}")
     expect(page.locator("[data-number=reaching]")).to_have_text(str(int(seen.sum())))
     expect(page.locator(".qkv-cone-reaching")).to_have_count(
         int(seen.sum()) - 1
@@ -140,6 +143,41 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
     expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * share:.0f} %")
     bar = page.locator(".qkv-cone-cost i").evaluate("(e) => Number(e.style.getPropertyValue('--qkv-p'))")
     assert bar == pytest.approx(float(share), abs=0.001)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 390])
+def test_of_another_word_it_is_not_said_that_it_needs_cat_and_nothing_moves(open_page: Callable[..., Page], width: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    draw(page, [("PatternLab", {})])
+    widget = page.locator(".qkv-widget")
+    height = widget.evaluate("e => e.offsetHeight")
+    for token in (8, 16, 29):
+        page.evaluate("(token) => shown[0].model.set('token', token)", token)
+        frame(page)
+        expect(page.locator(".qkv-cone-says p")).to_have_text(re.compile(r"^\d+ of 32 words reach \w+\.$"))
+        expect(page.locator(".qkv-cone-needed, .qkv-cone-wanted, .qkv-cone-lost")).to_have_count(0)
+        expect(page.get_by_role("status")).to_have_text(re.compile(r"is reached by \d+ words, at"))
+        assert widget.evaluate("e => e.offsetHeight") == height
+
+
+# The word on top and the ring, and the texts that they must not touch.
+TOUCHED = """() => {
+  const box = (e) => e.getBoundingClientRect();
+  const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+  const [name, ring] = [".qkv-cone-word", ".qkv-cone-edge"].map((part) => box(document.querySelector(part)));
+  const touched = (texts, by) => [...document.querySelectorAll(texts)].filter((e) => !apart(by, box(e))).length;
+  return touched(".qkv-cone-layer", ring) + touched(".qkv-cone-says > *", name);
+}"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("token", "window", "layers"), [(30, 4, 6), (16, 16, 4), (2, 16, 6)])
+def test_the_handles_cover_no_number(open_page: Callable[..., Page], token: int, window: int, layers: int):
+    page = open_phone(open_page)
+    draw(page, [("PatternLab", {"token": token, "window": window, "layers": layers})])
+    assert page.evaluate(TOUCHED) == 0
 
 
 @pytest.mark.browser

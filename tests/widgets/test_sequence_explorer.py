@@ -147,7 +147,7 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     assert page.locator(".qkv-marks span").all_inner_texts() == tokens
     expect(says).to_contain_text(f"X: {len(tokens)} × {15 + 4}, a column for each word.")
     page.get_by_role("button", name="a (word 1)", exact=True).click()
-    expect(says).to_contain_text("Row 4 has the same numbers.")
+    expect(says).to_contain_text("marks an equal row, 4.")
     page.get_by_role("switch", name="features").check()
     expect(says).to_contain_text(f"a is row 1 of X: {len(tokens)} × 4.")
     page.get_by_role("button", name="saw").click()
@@ -212,7 +212,7 @@ def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer:
     page = explorer(kind="text", embedded=True)
     walker = page.locator(".qkv-x-says")
     page.get_by_role("textbox").fill("the zebra chased the zebra")
-    expect(walker).to_contain_text("Row 5 has the same numbers. zebra is new: its features are random.")
+    expect(walker).to_contain_text("marks an equal row, 5. zebra is new: its features are random.")
     page.get_by_role("slider", name="row").press("ArrowLeft")
     expect(walker).not_to_contain_text("random")
     page.get_by_role("switch", name="features").uncheck()
@@ -222,10 +222,10 @@ def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer:
 @pytest.mark.browser
 def test_all_rows_that_are_the_same_are_counted_and_marked(explorer: Callable[..., Page]):
     page = explorer(kind="graph", molecule="ethanol", row=4)
-    expect(page.locator(".qkv-x-says")).to_contain_text("5 other rows are the same.")
+    expect(page.locator(".qkv-x-says")).to_contain_text("marks 5 equal rows.")
     assert (page.locator(".qkv-same path").get_attribute("d") or "").count("M") == 5
     page.get_by_role("slider", name="row").fill("3", force=True)
-    expect(page.locator(".qkv-x-says")).not_to_contain_text("same numbers")
+    expect(page.locator(".qkv-x-says")).not_to_contain_text("equal")
 
 
 @pytest.mark.browser

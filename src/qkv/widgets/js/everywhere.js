@@ -12,13 +12,13 @@ const SEEN = 0.005; // a smaller weight is drawn as 0
 /** @typedef {object} Kind a kind of input
  * @property {number} first the token that asks at first
  * @property {() => string} title
- * @property {() => string} asks what to drag
  * @property {() => string} says what its tokens are
  * @property {() => string} nearSays what the mask of near tokens leaves
  * @property {(n: number, asking: string) => string} label of the drawing
  * @property {() => number[][]} make its tokens
  * @property {(n: number) => boolean[][]} near the mask of near tokens
- * @property {(i: number) => string} name of a token
+ * @property {(i: number) => string} name of a token, by its place
+ * @property {(i: number) => string} [thing] what a token is in the headline, if that is not its name
  * @property {(seen: Seen) => unknown} draw
  * @property {(x: number, y: number) => number} at the token at a point of the drawing
  * @property {(i: number) => number[]} middle the point of the drawing in the middle of a token */
@@ -30,13 +30,13 @@ const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
     title: () => t`picture`,
-    asks: () => t`Drag the frame over the cat.`,
     says: () => t`64 tokens: patches of 2 × 2 pixels`,
     nearSays: () => t`touching patches only`,
     label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
     make: () => imagePatches(PICTURE, PATCH),
     near: () => touching(ACROSS),
     name: (i) => t`row ${Math.floor(i / ACROSS) + 1}, column ${(i % ACROSS) + 1}`,
+    thing: (i) => NAMES[THINGS[i]](),
     draw: drawPicture,
     at: (x, y) => ACROSS * cell(y, 0) + cell(x, LEFT),
     middle: (i) => [LEFT + ((i % ACROSS) + 0.5) * SIDE, (Math.floor(i / ACROSS) + 0.5) * SIDE],
@@ -44,21 +44,20 @@ const KINDS = {
   sound: {
     first: 2, // in the first note
     title: () => t`sound`,
-    asks: () => t`Drag the frame along the wave.`,
     says: () => t`34 tokens: frames of 25 ms`,
     nearSays: () => t`frames within 30 ms only`,
     label: (n, asking) => t`A sound of ${n} tokens, and where token ${asking} looks.`,
     make: () => frames(melody()),
     near: (n) => inReach(n, 3),
     name: (i) => t`${10 * i} to ${10 * i + 25} ms`,
+    thing: (i) => t`frame ${i + 1}`,
     draw: drawSound,
     at: (x) => Math.round(((x / WIDTH) * seconds() - FRAME / 2) / HOP),
     middle: (i) => [((i * HOP + FRAME / 2) * WIDTH) / seconds(), HEIGHT / 2],
   },
   graph: {
-    first: 2, // the oxygen
+    first: 3, // a hydrogen
     title: () => t`graph`,
-    asks: () => t`Drag the ring to another atom.`,
     says: () => t`9 tokens: the atoms of ethanol`,
     nearSays: () => t`bound atoms only`,
     label: (n, asking) => t`A graph of ${n} tokens, and where token ${asking} looks.`,
@@ -98,6 +97,7 @@ export default widget("Everywhere", {
           ${title()}
         </label>`,
       )}</div>
+      <p class="qkv-lead qkv-everywhere-found">${found(seen)} <small>${kind.says()}</small></p>
       <div class="qkv-things qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
         <svg viewBox="${left} ${top} ${side} ${side}" role="img" aria-label=${kind.label(n, name(token))}>
           ${kind.draw(seen)}
@@ -106,10 +106,7 @@ export default widget("Everywhere", {
         <input class="qkv-over" type="range" aria-label=${t`query`} min="1" max=${n} aria-valuetext=${name(token)}
           .value=${live(String(token + 1))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ token: target.valueAsNumber - 1 })}>
       </div>
-      <div class="qkv-everywhere-beside">
-        ${toggle({ label: kind.nearSays(), checked: state.near, onChange: (near) => set({ near }) })}
-        <p class="qkv-note">${kind.asks()}<br>${kind.says()}</p>
-      </div>
+      ${toggle({ label: kind.nearSays(), checked: state.near, onChange: (near) => set({ near }) })}
     </div>
     ${tables(() => [table(seen)])}`;
   },
@@ -132,6 +129,21 @@ function computed(state) {
   const row = likeness(tokens, token, may);
   const best = row.reduce((most, weight, i) => (i !== token && (most < 0 || weight > row[most]) ? i : most), -1);
   return { kind, n, token, row, best, may, name: kind.name };
+}
+
+const LIKE = 0.9; // a token is like another if it gets at least this share of that one's weight on itself
+
+/** Return the headline: how many tokens are like the one that asks, and their weights.
+ * @param {Seen} parts */
+function found({ kind, token, row, name }) {
+  const thing = (kind.thing ?? name)(token);
+  const alike = [...row].filter((weight) => weight >= LIKE * row[token]);
+  const [low, high] = [Math.min(...alike), Math.max(...alike)].map(shown);
+  const others = html`<b>${alike.length - 1}</b>`;
+  if (alike.length === 1) return t`${thing} finds nothing like it.`;
+  return low === high
+    ? t`${thing} finds ${others} like it: ${low} each.`
+    : t`${thing} finds ${others} like it: ${low}–${high}.`;
 }
 
 const percent = (/** @type {number} */ share) => `${Math.round(1000 * share) / 10}%`;
@@ -184,6 +196,26 @@ gggggggggggggggg`
   .trim()
   .split("\n")
   .map((line) => [...line].map((letter) => COLOURS[letter]));
+/** What each patch shows. */
+const THINGS = `
+ssssssys
+ssecesss
+cskcksss
+cccccsss
+cccccsmm
+cscscsmm
+gggggggg
+gggggggg`.replaceAll("\n", "");
+/** @type {Record<string, () => string>} */
+const NAMES = {
+  s: () => t`sky`,
+  y: () => t`the sun`,
+  e: () => t`an ear`,
+  k: () => t`an eye`,
+  c: () => t`the cat`,
+  m: () => t`the mouse`,
+  g: () => t`grass`,
+};
 const PATCH = 2;
 const ACROSS = PICTURE.length / PATCH;
 const SIDE = HEIGHT / ACROSS;
@@ -260,7 +292,7 @@ function drawSound({ row, token }) {
     ${gripAt((FRAME * scale) / 2, 60, SIDEWAYS)}
     <rect class="qkv-asking qkv-asking-bar" x=${((FRAME - HOP) / 2) * scale} y="71" width=${width} height="47" rx="1" />`;
   return svg`<polyline class="qkv-thing-wave" points=${wave().join(" ")} />
-    <text class="qkv-share-of" x=${WIDTH - 1} y="-4" text-anchor="end">${t`highest bar: ${shown(most)}`}</text>
+    <text class="qkv-share-of" x=${WIDTH - 4} y="-6" text-anchor="end">${t`bars: weights, to ${shown(most)}`}</text>
     ${row.map(bar)}
     ${asking(token * HOP * scale, 0, frame)}`;
 }
@@ -268,10 +300,10 @@ function drawSound({ row, token }) {
 /* ---- a graph: ethanol */
 
 const { atoms, at, bonds: BONDS } = MOLECULES.ethanol;
-/** The atoms, in a picture that is wider and lower than that of molecules.js. */
+/** The atoms, in a picture that is wider and higher than that of molecules.js. */
 const ATOMS = atoms
   .split(" ")
-  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 17 * at[i][1] + 9 }));
+  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 26 * at[i][1] - 18 }));
 
 /** @param {Seen} parts */
 function drawGraph({ row, token }) {
@@ -283,7 +315,7 @@ function drawGraph({ row, token }) {
   const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
     svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" style="opacity: ${0.7 * opacity(row[i], most)}" />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
-      <text class="qkv-share-of" x=${x} y=${y - 12} text-anchor="middle">${row[i] < SEEN ? "" : shown(row[i])}</text>`;
+      <text class="qkv-share-of" x=${x + 8} y=${y - 8}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
   const { x, y } = ATOMS[token];
   return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, 7.5)}`)}`;
 }

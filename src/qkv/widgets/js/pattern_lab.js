@@ -7,7 +7,7 @@ const TEXT = (
   "and past the old clock on the kitchen wall because it was hungry"
 ).split(" ");
 const N = TEXT.length;
-const CAT = "cat"; // the word that the last words need
+const [IT, CAT] = ["it", "cat"]; // the one needs the other
 const NEEDED = TEXT.indexOf(CAT);
 const [MOST_LAYERS, WIDEST] = [6, 16];
 /** @type {Record<string, () => string>} */
@@ -21,7 +21,7 @@ const PATTERNS = {
 
 // The drawing: a row of spots for each layer with its number on the left, the words' row at the bottom, and the needed
 // word's diamond below it.
-const [ACROSS, UP, LEFT, RIGHT, TOP] = [10.6, 37, 22, 10, 24];
+const [ACROSS, UP, LEFT, RIGHT, TOP] = [10.4, 37, 30, 10, 36];
 const [WIDTH, HEIGHT] = [LEFT + RIGHT + ACROSS * (N - 1), TOP + UP * MOST_LAYERS + 36];
 const GRIP = 18; // of a handle, its radius
 const NEAR_HANDLE = 22; // a press this near to a handle takes it
@@ -45,6 +45,8 @@ export default widget("PatternLab", {
     const { pairs, reaching, isReached } = measured(state);
     const word = TEXT[state.token - 1];
     const pattern = PATTERNS[state.pattern]();
+    if (word !== IT)
+      return t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, at ${percent(pairs)} of the cost.`;
     return isReached
       ? t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, also by ${CAT}, at ${percent(pairs)} of the cost.`
       : t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, not by ${CAT}, at ${percent(pairs)} of the cost.`;
@@ -128,13 +130,24 @@ function measured({ pattern, window, causal, layers, token }) {
 /** Return the reach of the top token, and the cost as a bar: full attention fills it.
  * @param {State} state */
 function reachAndCost(state) {
-  const { pairs, reaching } = measured(state);
-  const word = html`<b>${TEXT[state.token - 1]}</b>`;
+  const share = measured(state).pairs;
   return html`<div class="qkv-cone-says">
-    <p>${t`${word} is reached by ${html`<b class="qkv-cone-count" data-number="reaching">${reaching}</b>`} of ${N} words.`}</p>
-    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * pairs) / 1000}"></i>
-      <b data-number="cost">${percent(pairs)}</b></div>
+    <p>${reach(state)}</p>
+    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * share) / 1000}"></i>
+      <b data-number="cost">${percent(share)}</b></div>
   </div>`;
+}
+
+/** Say how many words reach the top token and, if that is the word that needs cat, whether cat does.
+ * @param {State} state */
+function reach(state) {
+  const { reaching, isReached } = measured(state);
+  const top = TEXT[state.token - 1];
+  const [count, word] = [html`<b class="qkv-cone-count" data-number="reaching">${reaching}</b>`, html`<b>${top}</b>`];
+  if (top !== IT) return t`${count} of ${N} words reach ${word}.`;
+  return isReached
+    ? t`${count} of ${N} words reach ${word}: ${html`<b>${t`${CAT} too ✓`}</b>`}`
+    : t`${count} of ${N} words reach ${word}: ${html`<b class="qkv-cone-lost">${t`${CAT} not yet`}</b>`}`;
 }
 
 /** Return what a word in the middle sees in one layer, as text.
@@ -167,26 +180,23 @@ const edgeOf = ({ pattern, window, token }) =>
 function picture(state, set) {
   const { mask, cone, isReached } = measured(state);
   const { layers, token } = state;
+  const word = TEXT[token - 1];
   const top = { x: xOf(token - 1), y: yOf(layers) };
   const edge = edgeOf(state);
   const grab = dragged(taking(state, set));
   return html`<div class="qkv-cone-picture qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${
-      isReached
-        ? t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is one of them.`
-        : t`The words that ${TEXT[token - 1]} depends on, layer by layer. ${CAT} is not one of them.`
-    }>
+    <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label=${t`The words that ${word} depends on, layer by layer.`}>
       ${cone.slice(1).map((row, below) => svg`<path class="qkv-cone-links ${below + 1 === layers ? "qkv-cone-first" : ""}" style="--qkv-pale: ${paleness(mask)}" d=${links(mask, row, below)} />`)}
       ${svg`<path class="qkv-cone-spots" d=${spots(cone, false)} /><path class="qkv-cone-spots qkv-cone-unused" d=${unused(layers)} />
         <path class="qkv-cone-spots qkv-cone-in" d=${spots(cone, true)} />`}
-      <text class="qkv-cone-layer" x="0" y="10">${t`layer`}</text>
+      <text class="qkv-cone-layer" x="0" y=${TOP - 14}>${t`layer`}</text>
       ${Array.from({ length: MOST_LAYERS }, (_, below) => layerName(below + 1, layers))}
-      ${needed(isReached)}
+      ${word === IT ? needed(isReached) : ""}
       ${edge === null ? "" : svg`<circle class="qkv-cone-edge" cx=${xOf(edge)} cy=${yOf(layers - 1)} r=${GRIP} />${arrows(xOf(edge), yOf(layers - 1), false)}`}
-      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, LEFT + 16, WIDTH - 24)} y=${top.y - GRIP - 5}>${TEXT[token - 1]}</text>
+      ${svg`<text class="qkv-cone-word" x=${clamp(top.x, LEFT + 16, WIDTH - 24)} y=${top.y - GRIP - 5}>${word}</text>
         <circle class="qkv-cone-top" cx=${top.x} cy=${top.y} r=${GRIP} />${arrows(top.x, top.y, true)}`}
     </svg>
-    ${over({ label: t`word`, at: top, value: token, min: 1, max: N, text: TEXT[token - 1], onInput: (token) => set({ token }) })}
+    ${over({ label: t`word`, at: top, value: token, min: 1, max: N, text: word, onInput: (token) => set({ token }) })}
     ${over({
       label: t`window`,
       at: { x: xOf(edge ?? token - 1), y: yOf(layers - 1) },
@@ -238,7 +248,7 @@ const layerName = (/** @type {number} */ layer, /** @type {number} */ layers) =>
 
 const needed = (/** @type {boolean} */ isReached) => svg`<g class=${isReached ? "qkv-cone-reached" : "qkv-cone-missed"}>
   <path class="qkv-cone-needed" d="M${xOf(NEEDED)} ${yOf(0) + 9}l9 10l-9 10l-9 -10z" />
-  <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${isReached ? t`${CAT}, the word it needs: found` : t`${CAT}, the word it needs: out of reach`}</text>
+  <text x=${xOf(NEEDED) + 15} y=${yOf(0) + 23}>${t`${CAT}, the word it needs`}</text>
 </g>`;
 
 /** Return the slider that moves a part of the drawing by keyboard. It lies over that part, and is not seen. A finger
@@ -305,11 +315,12 @@ function moved({ pattern, token }, held, { x, y }) {
  * @param {SetState<State>} set */
 function words(state, set) {
   const { cone } = measured(state);
+  const wanted = TEXT[state.token - 1] === IT ? NEEDED : -1;
   const kind = (/** @type {number} */ i) =>
-    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-reaching" : i === NEEDED ? "qkv-cone-lost" : "";
+    i === state.token - 1 ? "qkv-cone-asks" : cone[0][i] ? "qkv-cone-reaching" : i === wanted ? "qkv-cone-lost" : "";
   return html`<p class="qkv-cone-text" @click=${(/** @type {{ target: HTMLElement }} */ { target }) => target.dataset.token && set({ token: Number(target.dataset.token) })}>${TEXT.map(
     (word, i) =>
-      html`<span class="${kind(i)} ${i === NEEDED ? "qkv-cone-wanted" : ""}" data-token=${i + 1}>${word}</span> `,
+      html`<span class="${kind(i)} ${i === wanted ? "qkv-cone-wanted" : ""}" data-token=${i + 1}>${word}</span> `,
   )}</p>`;
 }
 

@@ -186,7 +186,7 @@ const KINDS = {
     columns: ({ patch }) =>
       Array.from({ length: patch * patch }, (_, i) => [t`red ${i + 1}`, t`green ${i + 1}`, t`blue ${i + 1}`]).flat(),
     marks: () => [],
-    caption: (_, size) => t`${size}, three numbers for each pixel.`,
+    caption: (_, size) => t`${size}, 3 numbers a pixel.`,
     picture: ({ patch }) => inTheirColours(patch),
     drawn: drawImage,
     settings: ({ patch }, set) =>
@@ -342,13 +342,13 @@ const pictured = (rows) =>
  * @param {State} state
  * @param {Seen} seen */
 function lead(state, { rows, names, row, same }) {
-  const size = html`<b><i>X</i>: ${num(rows.length)} × ${num(rows[0].length)}</b>`;
+  const size = html`<b class="qkv-x-size"><i>X</i>: ${num(rows.length)} × ${num(rows[0].length)}</b>`;
   const name = html`<b>${names[row]}</b>`;
   const isNew = state.kind === "text" && state.embedded && !Object.hasOwn(EMBEDDING, names[row]);
   const sign = html`<i class="qkv-same-sign"></i>`;
   const what = same.length || isNew ? html`${size}.` : KINDS[state.kind].caption(state, size); // in two lines
   return html`<p class="qkv-lead qkv-x-says">${t`${name} is row ${row + 1} of ${what}`}
-    ${same.length ? html`<span>${same.length > 1 ? t`${sign} ${same.length} other rows are the same.` : t`${sign} Row ${same[0] + 1} has the same numbers.`}</span>` : nothing}
+    ${same.length ? html`<span>${same.length > 1 ? t`${sign} marks ${same.length} equal rows.` : t`${sign} marks an equal row, ${same[0] + 1}.`}</span>` : nothing}
     ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
 }
 
