@@ -30,14 +30,14 @@ def test_a_tagger_whose_query_decides_would_be_seen():
     assert turned(load_tagger()) == {"query": 0.0533, "keys": 1.0, "both": 1.0}
 
 
-# Another processor rounds otherwise, and so trains slightly different models (a second thread does not). With AVX2
-# in place of AVX-512, shares change by up to 0.27 where a head is off, and by 0.11 far from the training's temperature.
+# Another processor rounds otherwise, and so trains slightly different models (a second thread does not). With AVX2 or
+# AVX-512, shares differ by up to 0.27 where a head is off, and by 0.17 far from the temperature of the training.
 TOLERANCES = {
     "patched": 10,
     "verbs_patched": 10,
     "start_or_steps": 0.3,
     "heads_off": 0.3,
-    "temperatures": 0.15,
+    "temperatures": 0.25,
     "temperature_by_layer": 0.15,
     "trained_without": 0.1,
 }
