@@ -141,7 +141,8 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
     """
     rows = max(2, source.count("\n") + 1)
     return (
-        f'<div class="qkv-code"><pre class="qkv-drawn highlight" aria-hidden="true"><code>{drawn(source)}</code></pre>'
+        '<div class="qkv-code"><pre class="qkv-code-drawn highlight" aria-hidden="true">'
+        f"<code>{drawn(source)}</code></pre>"
         f'<textarea class="qkv-editor" rows="{rows}" data-key="{key}"{more} aria-label="{escape(label)}" '
         'spellcheck="false" autocapitalize="off" autocomplete="off">\n'
         f"{escape(source)}</textarea><script>qkvRestore()</script></div>"

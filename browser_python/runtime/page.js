@@ -79,7 +79,7 @@ function addEditor(area) {
 
 /** Remove the drawing of a textarea's first text: the text has changed, or an editor shows it.
  * @param {HTMLElement} area */
-const undraw = (area) => area.parentElement?.querySelector(".qkv-drawn")?.remove();
+const undraw = (area) => area.parentElement?.querySelector(".qkv-code-drawn")?.remove();
 
 const enhanceAtFocus = (/** @type {Editor} */ editor, /** @type {() => void} */ onChange) =>
   editor.area.addEventListener("focus", () => enhanceEditor(editor, onChange), { once: true });

@@ -238,7 +238,8 @@ def test_entries_glide_when_the_number_of_heads_changes(open_page: OpenPage):
 
 def change(widget: Locator) -> None:
     """Make one change by keyboard."""
-    control = widget.locator("input[type=range], input[type=number], input:not(:checked, [role=switch])").first
+    controls = "input[type=range], input[type=number], input:not(:checked, [role=switch])"
+    control = widget.locator(f":is({controls}) >> visible=true").first  # not in a fold
     kind = control.get_attribute("type")
     if kind == "number":
         control.fill("3")
