@@ -143,8 +143,10 @@ def binary_op(
         TypeError: an operand is neither a tensor nor a number.
     """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
-    if not (first and second):
-        a, b = plain(a), plain(b)
+    if not second:
+        b = plain(b)
+    elif not first:
+        a = plain(a)
     if not first and not second:
         a, first = tensor(a), True
     if not (first or is_number(a)) or not (second or is_number(b)):
@@ -747,12 +749,15 @@ OPERATORS = {
 }
 
 
+OPERANDS = (Tensor, *NUMBERS)
+
+
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
 
     def left(x: Tensor, other: Any) -> Any:
-        if isinstance(other, (Tensor, *NUMBERS)):
-            return f(x, plain(other))
+        if isinstance(other, OPERANDS):
+            return f(x, other)
         if hasattr(other, "_tensor"):  # an array of the page's numpy
             return f(x, other._tensor)
         if name in ("eq", "ne"):
@@ -763,7 +768,7 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
 
     def right(x: Tensor, other: Any) -> Any:
         other = getattr(other, "_tensor", other)
-        return f(plain(other), x) if isinstance(other, (Tensor, *NUMBERS)) else NotImplemented
+        return f(other, x) if isinstance(other, OPERANDS) else NotImplemented
 
     setattr(Tensor, f"__{name}__", left)
     if name in SIGNS:
