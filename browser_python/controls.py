@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from browser_python.drawn import drawn
+from browser_python.highlighting import highlighted
 from qkv.questions import find
 from tools.translations.skin import t
 
@@ -142,7 +142,7 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
     rows = max(2, source.count("\n") + 1)
     return (
         '<div class="qkv-code"><pre class="qkv-code-drawn highlight" aria-hidden="true">'
-        f"<code>{drawn(source)}</code></pre>"
+        f"<code>{highlighted(source)}</code></pre>"
         f'<textarea class="qkv-editor" rows="{rows}" data-key="{key}"{more} aria-label="{escape(label)}" '
         'spellcheck="false" autocapitalize="off" autocomplete="off">\n'
         f"{escape(source)}</textarea><script>qkvRestore()</script></div>"

@@ -9,7 +9,7 @@ import pytest
 from pygments import highlight
 from pygments.lexers import PythonLexer
 
-from browser_python.drawn import QuietFormatter
+from browser_python.highlighting import QuietFormatter
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RULES = set(

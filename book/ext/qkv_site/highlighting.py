@@ -5,7 +5,7 @@ from __future__ import annotations
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-from browser_python.drawn import QuietFormatter
+from browser_python.highlighting import QuietFormatter
 
 
 def setup(app: Sphinx) -> None:

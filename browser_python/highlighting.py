@@ -33,7 +33,7 @@ class QuietFormatter(HtmlFormatter):
         super().format_unencoded(((Text if kind in PLAIN else kind, text) for kind, text in tokensource), outfile)
 
 
-def drawn(source: str) -> str:
+def highlighted(source: str) -> str:
     """Return code as the editor draws it: an element for each line, which knows how far it is indented."""
     coloured = highlight(source, PythonLexer(stripnl=False, ensurenl=False), QuietFormatter(nowrap=True))
     lines = zip(source.split("\n"), coloured.split("\n"), strict=False)
