@@ -113,10 +113,15 @@ def is_finished(page: str) -> bool:
     return page not in weaving.unfinished()
 
 
+def languages_asked_for() -> list[str]:
+    """Return the codes of the languages that the site is built in, besides English."""
+    return os.environ.get("QKV_LANGUAGES", "").split()
+
+
 def switch(page: str) -> list[dict[str, Any]]:
     """Return the links from a page to itself in each language of the site. Solutions are in English alone."""
     up = "../" * (page.count("/") + (0 if is_english() else 1))
-    built = [ENGLISH, *os.environ.get("QKV_LANGUAGES", "").split()]
+    built = [ENGLISH, *languages_asked_for()]
     if len(built) == 1 or page.startswith("solutions/"):
         return []
     return [
@@ -171,6 +176,7 @@ def share_static(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Read the words before everything else."""
     app.connect("config-inited", load, priority=10)
+    app.add_config_value("qkv_languages", languages_asked_for(), "html", [list])  # others: each page is written again
     app.add_transform(KeepAnchors)
     app.connect("build-finished", write_anchors)
     app.connect("html-page-context", add, priority=10)
