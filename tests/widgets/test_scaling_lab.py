@@ -96,7 +96,7 @@ def test_the_axis_of_divided_scores_is_zoomed_and_the_others_leave_the_frame(lab
     assert ticks.all_text_contents() == ["−100", "−50", "0", "50", "100"]
     expect(lab.locator(".qkv-plain")).to_be_hidden()
     lab.get_by_role("switch").check()
-    assert ticks.all_text_contents()[:5] == ["−10", "−5", "0", "5", "10"]
+    expect(ticks).to_contain_text(["−10", "−5", "0", "5", "10"])
     lab.wait_for_timeout(500)  # it glides
     area, divided, dashed = (
         each.bounding_box() for each in (plotted, lab.locator(".qkv-scores"), lab.locator(".qkv-plain"))
