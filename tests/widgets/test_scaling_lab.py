@@ -21,33 +21,50 @@ def lab(open_page: Callable[..., Page]) -> Page:
 
 def test_the_histogram_is_dragged_wider(lab: Page):
     """Its edge is at three standard deviations, on an axis from −130 to 130."""
-    histogram, below = lab.locator(".qkv-plot svg.qkv-drag"), lab.locator(".qkv-scaling-handle")
-    for area, score, d_k in [
-        (histogram, 0, 1),
-        (below, 3 * 32**0.5, 32),
-        (histogram, 96, 1024),
-        (below, -96, 1024),
-        (histogram, -12, 16),
-    ]:
-        drag(lab, area, 0.5 + score / 260)
+    histogram = lab.locator(".qkv-plot svg.qkv-drag")
+    for score, d_k in [(0, 1), (3 * 32**0.5, 32), (96, 1024), (-96, 1024), (-12, 16)]:
+        drag(lab, histogram, 0.5 + score / 260)
         assert lab.evaluate("shown[0].model.get('d_k')") == d_k
         edge = lab.locator("svg:has(> .qkv-grip)").evaluate("e => parseFloat(e.style.left)")
         assert edge == pytest.approx(50 - 100 * 3 * d_k**0.5 / 260, abs=0.01)
     expect(lab.get_by_role("slider", name="features")).to_have_attribute("aria-valuetext", "16")
 
 
-def test_the_handle_hangs_below_the_axis_at_the_edge_of_the_scores(lab: Page):
+def test_the_handle_is_outside_of_the_scores_at_their_edge(lab: Page):
     for d_k in (1, 256, 1024):
         lab.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
         frame(lab)
-        handle, curve, line = (
-            lab.locator(each).first.bounding_box() for each in (".qkv-grip", ".qkv-scores", ".qkv-here")
+        handle, plot, line = (
+            lab.locator(each).first.bounding_box() for each in (".qkv-grip", ".qkv-plot svg.qkv-drag", ".qkv-here")
         )
         assert handle
-        assert curve
+        assert plot
         assert line
-        assert handle["y"] >= curve["y"] + curve["height"] - 1
-        assert handle["x"] + handle["width"] / 2 == pytest.approx(line["x"] + line["width"] / 2, abs=1)
+        assert plot["y"] < handle["y"]
+        assert handle["y"] + handle["height"] < plot["y"] + plot["height"]
+        assert handle["x"] + handle["width"] == pytest.approx(line["x"], abs=2)
+        assert handle["x"] >= plot["x"] - 1
+
+
+def test_the_ring_itself_is_dragged(lab: Page):
+    ring = lab.locator(".qkv-grip").bounding_box()
+    assert ring
+    x, y = ring["x"] + ring["width"] / 2, ring["y"] + ring["height"] / 2
+    lab.mouse.move(x, y)
+    lab.mouse.down()
+    lab.mouse.move(x - 40, y, steps=4)
+    lab.mouse.up()
+    frame(lab)
+    assert lab.evaluate("shown[0].model.get('d_k')") == 1024
+
+
+def test_it_says_how_far_the_scores_go_that_leave_the_frame(lab: Page):
+    beyond = lab.locator(".qkv-plot text", has_text=re.compile("[←→]"))
+    expect(beyond).to_have_count(0)
+    lab.get_by_role("switch").check()
+    expect(beyond).to_have_text([re.compile(r"← −[4-9]\d"), re.compile(r"[4-9]\d →")])
+    lab.evaluate("shown[0].model.set('d_k', 4)")
+    expect(beyond).to_have_count(0)
 
 
 def test_the_sentence_has_the_numbers_of_both_panels(lab: Page):

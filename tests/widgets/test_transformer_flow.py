@@ -225,15 +225,22 @@ def test_a_part_that_is_off_is_a_dashed_outline_but_the_network_asks_for_a_press
     assert (dashed(), has_bridge()) == ([], True)
     widget.get_by_role("switch", name="residual").press("Space")
     assert (dashed(), has_bridge()) == (["residual"], False)
-    widget.get_by_role("switch", name="norm").press("Space")
-    assert dashed() == ["residual", *["norm"] * 3]
     widget.get_by_role("switch", name="feed-forward").press("Space")
-    assert dashed() == ["residual", *["norm"] * 3]
+    assert dashed() == ["residual"]
     network = widget.locator("[data-part=feed_forward]")
     expect(network).to_have_text("FFN off")
     assert network.evaluate("e => getComputedStyle(e).borderWidth") == "2px"
-    expect(widget.locator("[data-idle=true]")).to_have_count(1)
-    expect(widget.locator("[data-idle=true]")).to_be_hidden()
+
+
+@pytest.mark.browser
+def test_norms_that_are_off_and_that_of_a_network_that_is_off_are_not_drawn(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    norms = widget.locator(".qkv-flow-norm >> visible=true")
+    expect(norms).to_have_count(3)
+    widget.get_by_role("switch", name="feed-forward").press("Space")
+    expect(norms).to_have_count(2)
+    widget.get_by_role("switch", name="norm").press("Space")
+    expect(norms).to_have_count(0)
 
 
 @pytest.mark.browser
@@ -242,8 +249,8 @@ def test_every_box_of_a_part_is_pressed_and_chooses_no_word(open_page: OpenPage,
     page = open_page(width=390, reduced_motion="reduce")
     widget = show(page, word=word)
     boxes = widget.locator(".qkv-flow-part")
-    assert boxes.count() == 5
-    for i in range(5):
+    assert boxes.count() == 2
+    for i in range(2):
         part = boxes.nth(i).get_attribute("data-part")
         for on in (False, True):
             boxes.nth(i).click()
@@ -257,17 +264,18 @@ def test_boxes_are_apart_and_so_are_their_names(open_page: OpenPage, width: int)
 
     def found(parts: str) -> list[list[float]]:
         sides: list[list[float]] = widget.locator(parts).evaluate_all(
-            "all => all.map((e) => e.getBoundingClientRect()).map(({ left, right, top }) => [left, right, top])"
+            "all => all.map((e) => e.getBoundingClientRect()).map(({ left, right }) => [left, right])"
         )
         return sorted(sides)
 
-    boxes = found(".qkv-flow-part:not([data-part=residual])")
-    assert all(right - left >= 24 for left, right, _ in boxes)
-    names = found(".qkv-flow-part:not([data-part=residual]) span")
-    high, low = ([name for name in names if (name[2] < boxes[0][2] + 20) == is_high] for is_high in (True, False))
-    assert (len(high), len(low)) == (1, 3)
-    for row in (boxes, low):
-        assert all(right <= left for (_, right, _), (left, _, _) in pairwise(row))
+    boxes = found(".qkv-flow-attention, .qkv-flow-part[data-part=feed_forward]")
+    assert all(right - left >= 48 for left, right in boxes)
+    names = found(".qkv-flow-norm")
+    assert (len(boxes), len(names)) == (2, 3)
+    for row in (boxes, names):
+        assert all(right <= left for (_, right), (left, _) in pairwise(row))
+    clipped = widget.locator(".qkv-flow-attention").evaluate("e => e.scrollWidth > e.clientWidth")
+    assert not clipped, "attention's name is wider than its place"
 
 
 @pytest.mark.browser
@@ -415,7 +423,7 @@ def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPa
     page = open_page(width=390, has_touch=True)
     widget = show(page, stage="2 sum 2")
     before = page.evaluate(SEEN)
-    widget.locator(f"[data-part={switch.replace('-', '_')}]").first.tap()
+    widget.locator("label", has=page.get_by_role("switch", name=switch)).tap()
     frame(page)
     answer, flow, picture = (one != other for one, other in zip(before, page.evaluate(SEEN), strict=True))
     assert (answer, flow, picture) == (True, True, True)

@@ -20,8 +20,9 @@ const NOTHING = 1e-9; // the largest change of an output that counts as none
 const STILL = 3; // pixels: the largest move of the pointer that counts as a press, not a drag
 const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from here on it is dealt
 const SNAP = 0.9; // from here on, a drag ends with the tape dealt
-const PULL = 0.88; // the share of the picture's height that the ring moves through
+const PULL = 0.85; // the share of the picture's height that the ring moves through
 const SPLITS = [1, 2, 4]; // the numbers of heads to choose from, and 8 if Python sets it
+const [PALE, DEEP] = [14, 38]; // the colours of a word's first and last part, in percent of the values' colour
 
 /** @type {Record<Route, () => string>} */
 const WAYS = {
@@ -36,15 +37,16 @@ const WAYS = {
 /** @import { Route } from "./maths.js" */
 /** @typedef {(count: number) => unknown} Mark shows a number that says what is wrong */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, y: number } | null, pressed: boolean }} State */
+ *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
-  // After `pressed`, what a word changes shows it by a pulse.
-  own: { grip: null, pressed: false },
-  says: (/** @type {State} */ state) => t`${WAYS[state.wrong]()}: ${verdict(state, state.wrong)}`,
+  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown.
+  own: { grip: null, pressed: false, isWrong: false },
+  says: (/** @type {State} */ state) => t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}`,
   view: (state, set, id) => html`
     <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
+    ${routes(state, set, id)}
     ${picture(state, set, id)}
     ${heads(state, set, id)}
     ${tables(() => numbers(state))}`,
@@ -54,12 +56,23 @@ export default widget("HeadSplitter", {
  * @param {State} state */
 function lead(state) {
   const mark = (/** @type {number} */ count) => html`<b class="qkv-amiss">${count}</b>`;
-  if (state.dealt >= DEALT) return sentences(state, state.wrong, mark).slice(1);
+  if (state.dealt >= DEALT && state.isWrong) return sentences(state, state.wrong, mark).slice(1);
+  if (state.dealt >= DEALT) {
+    const [all, own] = [FEATURES, FEATURES / state.n_heads];
+    return state.n_heads === 1
+      ? t`One head gets all ${all} numbers of each word.`
+      : t`Each of ${state.n_heads} heads gets its own ${own} of each word’s ${all} numbers.`;
+  }
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`The tape is ${tape} numbers in memory. Pull the ring on: they go to the heads.`;
   return t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`;
 }
+
+/** Return the way that is shown.
+ * @param {Pick<State, "isWrong" | "wrong">} parts
+ * @returns {Route} */
+const routeOf = ({ isWrong, wrong }) => (isWrong ? wrong : "right");
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
 
@@ -186,8 +199,9 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
   return isHalf && !causal ? t` Only a causal mask shows the mistake.` : t` This word does not show the mistake.`;
 }
 
-/* ---- the picture: the tape, and above and below it the two ways, with a row for each head and a column for each word. Each way has
- * all entries of the tape, which the style moves from there (`--dealt: 0`) to their places in the heads (1). */
+/* ---- the picture: the tape, and below it the way that is shown, with a row for each head and a column for each word. It has all
+ * entries of the tape, which the style moves from there (`--dealt: 0`) to their places in the heads (1). A word's parts, one
+ * for each head, have different shades: in the right way, a head has only one of them. */
 
 /** @param {State} state
  * @param {SetState<State>} set
@@ -199,16 +213,43 @@ function picture(state, set, id) {
     else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
   return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
-      style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
+      style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}; --parts: ${parts(state.n_heads)}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
-    ${way(state, "right")} ${way(state, state.wrong)}
+    ${way(state, routeOf(state))}
     <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
         .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
     </label>
   </div>`;
 }
+
+/** Return the choice between the right way and the wrong one.
+ * @param {State} state
+ * @param {SetState<State>} set
+ * @param {string} id */
+const routes = (state, set, id) => html`<fieldset class="qkv-routes">
+  <legend class="qkv-unseen">${t`way into heads`}</legend>
+  ${[false, true].map(
+    (isWrong) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, pressed: false })}>
+      <span><b aria-hidden="true">${isWrong ? "✗" : "✓"}</b> <span class="qkv-unseen">${isWrong ? t`Wrong:` : t`Right:`}</span> ${WAYS[isWrong ? state.wrong : "right"]()}</span>
+    </label>`,
+  )}
+</fieldset>`;
+
+/** Return the shade of a word's part, as a share of the values' colour in percent. */
+const shade = (/** @type {number} */ part, /** @type {number} */ n_heads) =>
+  Math.round(PALE + ((DEEP - PALE) * part) / Math.max(1, n_heads - 1));
+
+/** Return the stops of a gradient with the shades of a word's parts. */
+const parts = (/** @type {number} */ n_heads) =>
+  range(n_heads)
+    .map((part) => {
+      const ends = [part, part + 1].map((end) => `${(100 * end) / n_heads}%`);
+      return `color-mix(in srgb, var(--qkv-value) ${shade(part, n_heads)}%, var(--qkv-paper)) ${ends.join(" ")}`;
+    })
+    .join(", ");
 
 /** Return how far the tape is dealt by a ring that was pulled to `at`. Near its end, it snaps there: just before it, no
  * entry would be in its head.
@@ -232,15 +273,13 @@ const chosen =
 const spelt = (/** @type {number} */ token) =>
   html`<em>${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span></em>`;
 
-/** Return one way into heads: its title, a row of pieces for each head, the outputs, and the entries of the heads.
+/** Return one way into heads: a row of pieces for each head, the outputs, and the entries of the heads.
  * @param {State} state
  * @param {Route} route */
 function way(state, route) {
   const { n_heads, nudged } = state;
   const rows = rowsOf(state);
-  const isRight = route === "right";
-  return html`<div class="qkv-way ${isRight ? "" : "qkv-wrong-way"}" role="group" aria-label=${WAYS[route]()}>
-    <p class="qkv-way-title">${isRight ? html`<b>✓ ${t`Right:`}</b>` : html`<b class="qkv-amiss">✗ ${t`Wrong:`}</b>`} ${WAYS[route]()}</p>
+  return html`<div class="qkv-way" role="group" aria-label=${WAYS[route]()}>
     <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>${t`head ${h + 1}`}</span>`)}</p>
     <span class="qkv-way-name" aria-hidden="true">${t`output`}</span>
     ${guard([route, n_heads, rows.length, rows[0], nudged], () => entries(route, n_heads, rows, nudged))}
@@ -311,7 +350,8 @@ const entries = (route, n_heads, rows, nudged) =>
     .sort((one, other) => one.from - other.from) // so that each keeps its element, and glides to another place
     .map(({ b, h, row, column, from }) => {
       const token = tokenOf({ from });
-      const place = `--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}`;
+      const part = Math.floor(((from % FEATURES) * n_heads) / FEATURES);
+      const place = `--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}; --shade: ${shade(part, n_heads)}%`;
       return html`<i class=${token === nudged ? "qkv-nudged" : ""} style=${place}></i>`;
     });
 

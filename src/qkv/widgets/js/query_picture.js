@@ -1,9 +1,10 @@
 /* The picture with which QKVStepper opens: the four numbers of a word make its query, which meets each key.
  *
- * A query entry is a width and a key entry a height, so their product is an area: the score is the whole area of a row. */
+ * A query entry is a width and a key entry a height, so their product is an area. The score is the whole area of a row, and stands
+ * after it. */
 
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, nothing, num, t } from "./base.js";
+import { dragged, html, num, t } from "./base.js";
 
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
@@ -50,11 +51,10 @@ export const short = (value) => String(Number(value.toPrecision(3))).replace("-"
 function meetings({ tokens, row, query, keys, weights }, ask, name) {
   const widest = Math.max(WIDEST, sum(query.map(Math.abs)));
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
-  const named = weights.indexOf(Math.max(...weights));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
     <b class="qkv-query-name">${t`query`}</b>
-    <div class="qkv-query-line qkv-query-name">${query.map((entry) => html`<b style=${wide(entry)}>${entry ? short(entry) : ""}</b>`)}</div>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry) => html`<b style=${wide(entry)}>${entry ? short(entry) : ""}</b>`)}<span class="qkv-note">${t`score`}</span></div>
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`
@@ -65,17 +65,11 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
         const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
         return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
-      })}${i === named ? areaName() : nothing}</div>
+      })}<b class="qkv-query-score">${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
   </div>`;
 }
-
-/** Return what the areas of a row are, for the row of the best key. */
-const areaName = () => {
-  const [query, key] = [html`<b class="qkv-query-name">${t`query`}</b>`, html`<b class="qkv-key-of">${t`key`}</b>`];
-  return html`<small>${t`${query} × ${key} = area: the score`}</small>`;
-};
 
 const sum = (/** @type {number[]} */ entries) => entries.reduce((total, entry) => total + entry, 0);
 const round = (/** @type {number} */ share) => Math.round(1e4 * share) / 1e4;

@@ -28,6 +28,7 @@ const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
 const ZOOM = 10; // how many times as large the axis shows divided scores
+const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
 const share = linear([0, 1], [100, 0]);
@@ -143,9 +144,9 @@ const widthAt = (x) =>
     Math.abs(Math.log(d_k) - 2 * Math.log(std)),
   );
 
-/** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle hangs below the axis,
- * where it does not cover the curve, on the side of the thin lines. With the division the histogram stays as it is,
- * on a larger axis, and a dashed outline shows it without.
+/** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle is at its edge, outside,
+ * where it does not cover the curve. With the division the histogram stays as it is, on a larger axis, and a dashed outline,
+ * which leaves the frame, shows it without.
  * @param {State} state
  * @param {SetState<State>} set */
 function scoresPanel(state, set) {
@@ -161,7 +162,9 @@ function scoresPanel(state, set) {
     curve({ points: outlines(seed, d_k, scaled, scaled), kind: "qkv-scores" }),
     curve({ points: outlines(seed, d_k, false, scaled), kind: "qkv-plain" }),
     rule({ y1: 100, kind: "qkv-axis" }),
-    scaled ? legend(scores) : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
+    scaled
+      ? legend(scores, current({ seed, d_k, scaled: false }).scores)
+      : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
@@ -170,8 +173,8 @@ function scoresPanel(state, set) {
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
     kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
-      <div class="qkv-scaling-handle qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
-        <svg viewBox="-16 -16 32 32" aria-hidden="true" style="left: ${pct(AXES.plain(-edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+      <div class="qkv-scaling-handle" aria-hidden="true">
+        <svg viewBox="-16 -16 32 32" style="left: ${pct(AXES.plain(-edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
       </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
@@ -179,11 +182,18 @@ function scoresPanel(state, set) {
   });
 }
 
-/** Return the names of both outlines, at the lower corners, and where the divided scores lie.
- * @param {Float64Array} scores */
-function legend(scores) {
+/** Return the names of both outlines, at the lower corners, and where the divided scores lie; and how far those go that
+ * leave the frame.
+ * @param {Float64Array} scores
+ * @param {Float64Array} plain */
+function legend(scores, plain) {
   const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
-  return [
+  const [low, high] = rangeOf(plain);
+  const beyond = [
+    words({ x: 0, y: 55, anchor: "start", kind: "qkv-over-grid", content: `← ${num(low, { places: 0 })}` }),
+    words({ x: 100, y: 55, anchor: "end", kind: "qkv-over-grid", content: `${num(high, { places: 0 })} →` }),
+  ];
+  const names = [
     ["start", t`dashed:`, t`not divided`],
     ["end", t`divided:`, t`${range[0]} to ${range[1]}`],
   ].map(([anchor, ...lines]) =>
@@ -191,12 +201,13 @@ function legend(scores) {
       words({ x: anchor === "end" ? 100 : 0, y: 100, lines: 1.2 * i - 2, anchor, kind: "qkv-over-grid", content }),
     ),
   );
+  return [high > MOST / ZOOM ? beyond : [], names];
 }
 
 const rangeOf = (/** @type {Float64Array} */ scores) =>
   scores.reduce(([low, high], each) => [Math.min(low, each), Math.max(high, each)], [Infinity, -Infinity]);
 
-/** Return the outline of a histogram as points of the drawing area. The highest bin reaches the top.
+/** Return the outline of a histogram as points of the drawing area. The highest bin is just below the top.
  * @param {Float64Array} scores
  * @param {number} binWidth
  * @param {Scale} axis
@@ -207,7 +218,7 @@ function outline(scores, binWidth, axis) {
   const highest = Math.max(...counts);
   const edge = (/** @type {number} */ i) => axis((i - bins) * binWidth);
   const steps = counts.flatMap((count, i) =>
-    [edge(i), edge(i + 1)].map((x) => /** @type {Point} */ ([x, 100 - (100 * count) / highest])),
+    [edge(i), edge(i + 1)].map((x) => /** @type {Point} */ ([x, 100 - (HIGHEST * count) / highest])),
   );
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }

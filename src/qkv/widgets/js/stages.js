@@ -7,19 +7,17 @@ import { t } from "./words.js";
 /** @import { TrainedTagger } from "./tagger.js" */
 /** @typedef {"residual" | "norm" | "feed_forward"} Part a part that can be switched off */
 
-/** Where the boxes of a part stand, as percentages across the flow: those of one block, and the last norm.
- * @type {Record<Part, { x: number, isOfNetwork?: boolean }[]>} */
-export const BOXES = {
-  residual: [{ x: 44.65 }],
-  norm: [{ x: 26 }, { x: 50, isOfNetwork: true }, { x: 72 }],
-  feed_forward: [{ x: 60.5 }],
-};
+/** Where the norms stand, as percentages across the flow: the two of a block, and the last. */
+export const NORMS = [{ x: 25 }, { x: 50.5, isOfNetwork: true }, { x: 75.5 }];
+
+/** Where the boxes of the other parts stand. */
+export const BOXES = { residual: 47.5, feed_forward: 61.75 };
 
 /** Where attention begins and ends. */
-export const ATTENTION = { start: 32, end: 43 };
+export const ATTENTION = { start: 27.5, end: 44.5 };
 
 /** Where the residual leaves the words' lines and joins them again. */
-export const LEGS = [21.5, 45, 67.8];
+export const LEGS = [22, 47.5, 73];
 
 /** Return the stages of block l: each has a name, its title, its place in qkv.transformer, and how far across the flow it
  * stands.
@@ -27,11 +25,11 @@ export const LEGS = [21.5, 45, 67.8];
 function block(l) {
   const n = l + 1;
   return /** @type {[string, () => string, string, number][]} */ ([
-    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", 31],
-    ["attention", () => t`attention, block ${n}`, "attention.weights", 37.5],
+    ["norm 1", () => t`norm before attention, block ${n}`, "attention.normed", 26.5],
+    ["attention", () => t`attention, block ${n}`, "attention.weights", 36],
     ["sum 1", () => t`stream after attention, block ${n}`, "attention.sum", LEGS[1]],
-    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", 54.5],
-    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", 61],
+    ["norm 2", () => t`norm before feed-forward, block ${n}`, "feed_forward.normed", 52],
+    ["hidden", () => t`feed-forward, block ${n}`, "feed_forward.hidden", 61.75],
     ["sum 2", () => t`stream after feed-forward, block ${n}`, "feed_forward.sum", LEGS[2]],
   ]).map(([part, title, place, x]) => ({ name: `${n} ${part}`, title, place: `${l}.${place}`, x }));
 }

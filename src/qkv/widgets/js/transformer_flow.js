@@ -1,9 +1,9 @@
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, num, partAt, remember, svg, t, tables, widget, wordAt } from "./base.js";
+import { dragged, html, num, partAt, remember, svg, t, tables, toggle, widget, wordAt } from "./base.js";
 import { className } from "./class_names.js";
 import { GLOSSES } from "./glosses.js";
 import { linear } from "./scales.js";
-import { ATTENTION, BOXES, blockOf, LEGS, STAGES, stageNamed, stageRows, tagWithParts } from "./stages.js";
+import { ATTENTION, BOXES, blockOf, LEGS, NORMS, STAGES, stageNamed, stageRows, tagWithParts } from "./stages.js";
 import { chances } from "./tagger.js";
 import { theTagger } from "./trained.js";
 
@@ -108,11 +108,9 @@ function answerText({ said, intact, words, at }) {
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
- * is as thick as its numbers are large, so that a norm is seen to make them alike. Each part but attention is a box across
- * all lines: a press switches it off, in every place. The residual passes above them. */
-
-const PARTS = /** @type {Part[]} */ (Object.keys(BOXES));
-const nameOfPart = (/** @type {Part} */ part) => ({ residual: t`residual`, norm: t`norm`, feed_forward: t`FFN` })[part];
+ * is as thick as its numbers are large, so that a norm is seen to make them alike. The network is a box across all lines, and
+ * the residual passes above them: a press switches them off, in both blocks. The norms, whose switch is with the numbers, are
+ * strokes. */
 
 const [TOP, ROWS, FOOT] = [80, 216, 42]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
@@ -131,7 +129,7 @@ function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
   const pick = dragged(({ y }) => set({ word: partAt(inRows(y), n) }));
   return html`<div class="qkv-flow qkv-drag" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
-    <b class="qkv-flow-attention" aria-hidden="true">${t`attn`}</b>
+    <b class="qkv-flow-attention" aria-hidden="true">${t`attention`}</b>
     <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
       ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d=${line(seen, state, i)} />`)}
       ${state.residual ? svg`<path class="qkv-flow-past" d=${LEGS.map((x) => `M${x} 32V${TOP}`).join("")} />` : ""}
@@ -143,7 +141,14 @@ function flow(state, seen, set, id) {
       </label>`,
     )}</div>
     ${said.classes.map((kind, i) => answer(kind, intact.classes[i], lineOf(i, n)))}
-    <div role="group" aria-label=${t`parts of a block`}>${PARTS.map((part) => switches(part, state, set, id))}</div>
+    ${NORMS.map(
+      ({ x, isOfNetwork }) =>
+        html`<span class="qkv-flow-norm" data-on=${state.norm} data-idle=${Boolean(isOfNetwork) && !state.feed_forward} style="--x: ${x}%" aria-hidden="true">${t`norm`}</span>`,
+    )}
+    <div role="group" aria-label=${t`parts of a block`}>
+      ${box("residual", t`residual`, t`residual`, state, set)}
+      ${box("feed_forward", t`FFN, feed-forward network`, state.feed_forward ? t`FFN` : t`FFN off`, state, set)}
+    </div>
     <span class="qkv-flow-foot" aria-hidden="true">${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</span>
     <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
   </div>`;
@@ -156,7 +161,7 @@ const THICKNESS = 3.2; // of a line whose numbers have a standard deviation of 1
  * @param {State} state
  * @param {number} i */
 function line({ said: { places }, n, stage }, state, i) {
-  const [before, inNetwork, after] = BOXES.norm.map(({ x }) => x);
+  const [before, inNetwork, after] = NORMS.map(({ x }) => x);
   const l = blockOf(stage);
   const network = state.feed_forward ? "feed_forward.normed" : "attention.sum";
   const steps = /** @type {[string, number][]} */ ([
@@ -194,18 +199,21 @@ const answer = (kind, before, y) =>
     ? html`<span class="qkv-flow-answer-of" style="--y: ${y}">${className(kind)}</span>`
     : html`<span class="qkv-flow-answer-of" style="--y: ${y}"><b class="qkv-flow-wrong">${className(kind)}</b> <small>${t`not ${className(before)}`}</small></span>`;
 
-/** Return the boxes of a part, each a label of the one switch that is in the first.
- * @param {Part} part
+/** Return the box of a part, which is its switch.
+ * @param {"residual" | "feed_forward"} part
+ * @param {string} name
+ * @param {string} shown the name in the box
  * @param {State} state
- * @param {SetState<State>} set
- * @param {string} id */
-const switches = (part, state, set, id) =>
-  BOXES[part].map(({ x, isOfNetwork = false }, i) => {
-    const isIdle = isOfNetwork && !state.feed_forward;
-    const input = html`<input class="qkv-over" id="${id}-${part}" type="checkbox" role="switch" aria-label=${part === "feed_forward" ? t`FFN, feed-forward network` : nameOfPart(part)} .checked=${live(state[part])} @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}>`;
-    return html`<label class="qkv-flow-part" for="${id}-${part}" data-part=${part} data-on=${state[part]} data-idle=${isIdle} style="--x: ${x}%"
-      @pointerdown=${alone} @pointermove=${alone}>${i ? "" : input}<i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${part === "feed_forward" && !state.feed_forward ? t`FFN off` : nameOfPart(part)}</span></label>`;
-  });
+ * @param {SetState<State>} set */
+const box = (
+  part,
+  name,
+  shown,
+  state,
+  set,
+) => html`<label class="qkv-flow-part" data-part=${part} data-on=${state[part]} style="--x: ${BOXES[part]}%"
+  @pointerdown=${alone} @pointermove=${alone}><input class="qkv-over" type="checkbox" role="switch" aria-label=${name} .checked=${live(state[part])}
+    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
 
 /** A press or a swipe that begins on a part chooses no word. */
 const alone = (/** @type {Event} */ event) => event.stopPropagation();
@@ -259,6 +267,7 @@ function here(state, seen, set) {
   const title = isOff(stage, state) ? t`${stage.title()}, off` : stage.title();
   return html`<details class="qkv-tables qkv-flow-here">
     <summary>${t`The numbers on the way`}</summary>
+    ${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm }) })}
     <label class="qkv-control qkv-flow-title">
       <span class="qkv-label"><b>${title}</b></span>
       <input type="range" min="0" max=${last} aria-label=${t`place in the flow`} aria-valuetext="${title}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
