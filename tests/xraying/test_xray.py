@@ -238,6 +238,9 @@ def test_a_press_on_a_token_fades_what_it_does_not_reach(browser: Browser, x):
         return cells.evaluate_all("(all) => all.map((e) => Number(getComputedStyle(e).opacity) < 1)")
 
     page.emulate_media(reduced_motion="reduce")
+    assert any(faded()), "it opens on a token that the line at fault mixes"
+    expect(page.locator(".qkv-xray > p")).to_contain_text("puts token ")
+    page.get_by_role("radio", name="all").check()
     assert not any(faded())
     cells.first.click()
     reached = cells.evaluate_all("(all) => all.map((e) => e.dataset.t.split(' ').includes('0'))")
