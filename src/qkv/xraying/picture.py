@@ -1,7 +1,7 @@
 """Draw what `xray` found: the lines of the program, and beside each the tokens that reach its result.
 
 The picture has no script. A token is followed with a radio button, of which each cell of that token is a label. The
-style fades what the chosen token does not reach.
+style empties what the chosen token does not reach.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ STYLE = """
 .qkv-xray-slots > label { border: 1px solid #6b7280; }
 .qkv-xray-slots > label:hover { border-color: #000; box-shadow: inset 0 0 0 1px #000; }
 .qkv-xray-slots > [data-mixed] { outline: 2px solid #b3261e; outline-offset: -2px; font-weight: 700; }
-@media (prefers-reduced-motion: no-preference) { .qkv-xray-slots > * { transition: opacity 0.3s; } }
 """
 
 
@@ -70,13 +69,13 @@ def html_of(found: Found) -> str:
 
 
 def _rules(name: str, token: int) -> str:
-    """Return a token's colour, and the style while it is followed: the others are grey, and where it is not fades."""
+    """Return a token's colour, and the style while it is followed: the others are grey, cells without it empty."""
     hue = HUES[token % len(HUES)]
     chosen, focused = (f"#{name}:has([value='{token}']:{state})" for state in ("checked", "focus-visible"))
     return (
         f"#{name} {{ --t{token}: var(--others, {hue}); }}\n"
         f"{chosen} {{ --others: #e6e8ec; --t{token}: {hue}; }}\n"
-        f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ opacity: 0.25; }}\n"
+        f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ background: none !important; color: inherit; }}\n"
         f"{focused} .qkv-xray-slots > [data-t~='{token}'] {{ outline: 3px solid; outline-offset: -2px; }}\n"
         f"{chosen} > p > [data-t='{token}'] {{ display: inline; }}\n"
         f"{chosen} > p:has([data-t='{token}']) > :first-child {{ display: none; }}\n"
