@@ -366,8 +366,27 @@ function showOutput(cell, { printed = "", problem, above = 0, isNew = false, has
   shown.hidden = hasEnded;
   if (hasEnded) return shown.after(messageCard(problem));
   shown.removeAttribute("data-old");
+  shown.dataset.name = t`Result`;
   const words = printed + problem ? problem : nothing(cell);
-  shown.replaceChildren(printed, Object.assign(document.createElement("span"), { textContent: words }));
+  shown.replaceChildren(
+    ...lines(shown, printed),
+    Object.assign(document.createElement("span"), { textContent: words }),
+  );
+}
+
+/** @type {WeakMap<HTMLElement, string[]>} */
+const printedBefore = new WeakMap();
+
+/** Return what a cell has printed, line by line. A line that is not as it was at the run before is marked.
+ * @param {HTMLElement} shown
+ * @param {string} printed */
+function lines(shown, printed) {
+  const now = printed.split(/(?<=\n)/);
+  const before = printedBefore.get(shown);
+  printedBefore.set(shown, now);
+  return now.map((text, i) =>
+    before && text !== before[i] ? Object.assign(document.createElement("mark"), { textContent: text }) : text,
+  );
 }
 
 /** Return what is said of a cell without output. Perhaps the answer that it tries has not been written yet.

@@ -287,8 +287,10 @@ def eye(
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    numbers = [1 if i == j else 0 for i in range(n) for j in range(m)]
-    return placed(tensor_of(numbers, (n, m), dtype or State.default_dtype), device, requires_grad)
+    kind = dtype or State.default_dtype
+    one, zero = to_array([1], kind), to_array([0], kind)
+    rows = (one + zero * m) * min(n, m) + zero * (n * m)  # the ones lie m + 1 numbers apart
+    return placed(tensor_of(rows[: n * m], (n, m), kind), device, requires_grad)
 
 
 def arange(

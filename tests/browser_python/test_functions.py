@@ -165,6 +165,8 @@ x.requires_grad_(); (torch.cov(x[0]) ** 2).sum().backward(); (torch.corrcoef(x[1
 """
 
 LINEAR_ALGEBRA = """
+torch.eye(0), torch.eye(1), torch.eye(3), torch.eye(2, 5), torch.eye(5, 2), torch.eye(3, 0), torch.eye(0, 3)
+torch.eye(3, dtype=torch.int64), torch.eye(2, dtype=torch.bool), torch.eye(2, 3, dtype=torch.float16), torch.eye(3, 2, dtype=torch.bfloat16)
 torch.linalg.inv(torch.tensor([[1.0, 2.0], [2.0, 4.0]]))
 torch.linalg.solve(torch.tensor([[1.0, 2.0], [2.0, 4.0]]), torch.ones(2))
 torch.linalg.inv(torch.tensor([[[2.0, 1.0], [0.0, 4.0]], [[1.0, 1.0], [0.0, 2.0]]]))

@@ -369,3 +369,14 @@ def test_on_a_phone_all_but_the_training_is_on_the_screen_of_an_opening(open_pag
         "e => e.getBoundingClientRect().bottom - e.closest('.qkv-widget').getBoundingClientRect().top"
     )
     assert below <= 480
+
+
+@pytest.mark.browser
+def test_a_guess_has_a_question_mark_and_its_box_is_filled_as_high_as_its_chance(open_page: Callable[..., Page]):
+    page = open_page(width=390)
+    predicted = show(page, symbols="LPBMSJLPBM").locator(".qkv-scope-to")
+    expect(predicted).to_have_text("S")
+    assert predicted.evaluate("e => Number(e.style.getPropertyValue('--qkv-p'))") > 0.9
+    page.evaluate("it.model.set('modes', ['on', 'on', 'mean', 'on'])")
+    expect(predicted).to_have_text("S?")
+    assert predicted.evaluate("e => Number(e.style.getPropertyValue('--qkv-p'))") < 0.2

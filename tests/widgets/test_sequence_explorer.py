@@ -100,6 +100,11 @@ def explorer(open_page: Callable[..., Page]) -> Callable[..., Page]:
     return explorer
 
 
+def unfold(page: Page) -> None:
+    """Open the fold with the field and the switch."""
+    page.locator(".qkv-settings summary").click()
+
+
 def row_of(page: Page) -> int:
     frame(page)
     return page.evaluate("shown[0].model.get('row')")
@@ -138,6 +143,7 @@ def test_a_stretch_of_the_wave_a_patch_and_a_row_are_dragged_to(
 @pytest.mark.browser
 def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page = explorer()
+    unfold(page)
     field, says = page.get_by_role("textbox", name="your own sentence"), page.locator(".qkv-x-says")
     expect(field).to_have_value("")
     field.fill("a robot saw a 貓頭鷹")
@@ -160,6 +166,7 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
 @pytest.mark.browser
 def test_it_is_said_that_a_long_sentence_is_cut_and_its_tokens_have_room(explorer: Callable[..., Page]):
     page = explorer()
+    unfold(page)
     field, note = page.get_by_role("textbox"), page.locator(".qkv-x-says")
     field.fill("one two three four five six seven eight nine ten")
     expect(note).to_contain_text("X: 10 × 25,")
@@ -177,6 +184,7 @@ def test_it_is_said_that_a_long_sentence_is_cut_and_its_tokens_have_room(explore
 @pytest.mark.browser
 def test_the_field_is_on_one_screen_with_the_picture_above_a_keyboard(explorer: Callable[..., Page]):
     page = explorer()
+    unfold(page)
     top, bottom = (
         page.locator(part).evaluate(f"e => e.getBoundingClientRect().{side}")
         for part, side in ((".qkv-sentence", "top"), (".qkv-own-text", "bottom"))
@@ -201,6 +209,7 @@ def test_nothing_jumps_from_kind_to_kind(explorer: Callable[..., Page]):
 @pytest.mark.browser
 def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[..., Page]):
     page = explorer(kind="text", embedded=True)
+    unfold(page)
     assert page.locator(".qkv-columns span").all_inner_texts() == ["alive", "action", "place", "connecting"]
     assert page.locator("details th[scope=col]").all_text_contents()[1:] == ["alive", "action", "place", "connecting"]
     page.get_by_role("switch", name="features").uncheck()
@@ -210,6 +219,7 @@ def test_columns_are_named_in_the_picture_and_in_the_numbers(explorer: Callable[
 @pytest.mark.browser
 def test_a_word_that_is_not_in_the_table_is_said_to_be_drawn_at_random(explorer: Callable[..., Page]):
     page = explorer(kind="text", embedded=True)
+    unfold(page)
     walker = page.locator(".qkv-x-says")
     page.get_by_role("textbox").fill("the zebra chased the zebra")
     expect(walker).to_contain_text("marks an equal row, 5. zebra is new: its features are random.")

@@ -1,7 +1,7 @@
 """Draw what `xray` found: the lines of the program, and beside each the tokens that reach its result.
 
 The picture has no script. A token is followed with a radio button, of which each cell of that token is a label. The
-style fades what the chosen token does not reach.
+style empties what the chosen token does not reach.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from qkv.xraying.finding import Found
     from qkv.xraying.running import Operation, Place
 
+# Of each line: the axis along which tokens mix least, and which tokens reach each slot along it.
+Slots = Mapping["Place", tuple[int | None, list[tuple[int, ...]]]]
 MOST_SLOTS = 24  # that one line shows
 NUMBERS = itertools.count()  # of the pictures, for the names of their radio buttons
 # A colour for each token, in the order of hues, light enough for black text. The cells also show the token's number.
@@ -45,8 +47,9 @@ STYLE = """
 .qkv-xray-slots { display: grid; grid-template-columns: repeat(var(--qkv-slots), minmax(22px, 1fr)); gap: 2px; }
 .qkv-xray-slots { grid-column: 2 / -1; overflow-x: auto; font-weight: 400; forced-color-adjust: none; }
 .qkv-xray-slots > * { padding: 3px 0; border-radius: 3px; text-align: center; color: #000; background: #e6e8ec; }
+.qkv-xray-slots > label { border: 1px solid #6b7280; }
+.qkv-xray-slots > label:hover { border-color: #000; box-shadow: inset 0 0 0 1px #000; }
 .qkv-xray-slots > [data-mixed] { outline: 2px solid #b3261e; outline-offset: -2px; font-weight: 700; }
-@media (prefers-reduced-motion: no-preference) { .qkv-xray-slots > * { transition: opacity 0.3s; } }
 """
 
 
@@ -60,28 +63,38 @@ def html_of(found: Found) -> str:
     message = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(found.message))
     return (
         f"<style>{STYLE}{''.join(_rules(name, token) for token in tokens)}</style><p>{message}</p>"
-        f'<div class="qkv-xray" id="{name}">{_choice(name, tokens)}{_told(found, slots, tokens)}'
+        f'<div class="qkv-xray" id="{name}">{_choice(name, tokens, _mixed(found, slots))}{_told(found, slots, tokens)}'
         f'<div role="list" aria-label="{t("The lines of the program")}">{rows}</div></div>'
     )
 
 
 def _rules(name: str, token: int) -> str:
-    """Return a token's colour, and the style while it is followed: the others are grey, and where it is not fades."""
+    """Return a token's colour, and the style while it is followed: the others are grey, cells without it empty."""
     hue = HUES[token % len(HUES)]
     chosen, focused = (f"#{name}:has([value='{token}']:{state})" for state in ("checked", "focus-visible"))
     return (
         f"#{name} {{ --t{token}: var(--others, {hue}); }}\n"
         f"{chosen} {{ --others: #e6e8ec; --t{token}: {hue}; }}\n"
-        f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ opacity: 0.25; }}\n"
+        f"{chosen} .qkv-xray-slots > :not([data-t~='{token}']) {{ background: none !important; color: inherit; }}\n"
         f"{focused} .qkv-xray-slots > [data-t~='{token}'] {{ outline: 3px solid; outline-offset: -2px; }}\n"
         f"{chosen} > p > [data-t='{token}'] {{ display: inline; }}\n"
         f"{chosen} > p:has([data-t='{token}']) > :first-child {{ display: none; }}\n"
     )
 
 
-def _told(found: Found, slots: Mapping[Place, tuple[int | None, list[tuple[int, ...]]]], tokens: Sequence[int]) -> str:
+def _at_fault(found: Found, slots: Slots) -> list[tuple[int, ...]]:
+    """Return which tokens reach each slot of the line at fault, or nothing."""
+    return next((of_line for place, (_, of_line) in slots.items() if _is_fault(place, found)), [])
+
+
+def _mixed(found: Found, slots: Slots) -> int | None:
+    """Return the token that is followed at first: one that the line at fault mixes with others."""
+    return next((slot[-1] for slot in _at_fault(found, slots)[:MOST_SLOTS] if len(slot) > 1), None)
+
+
+def _told(found: Found, slots: Slots, tokens: Sequence[int]) -> str:
     """Return what the cells are and, for each token, where the line at fault has it, of which the style shows one."""
-    each = next((of_line for place, (_, of_line) in slots.items() if _is_fault(place, found)), [])
+    each = _at_fault(found, slots)
     told = ""
     for token in tokens:
         places = ", ".join(str(at) for at, slot in enumerate(each) if token in slot)
@@ -94,13 +107,14 @@ def _is_fault(place: Place, found: Found) -> bool:
     return (place.line, place.text) == (found.line, found.source)
 
 
-def _choice(name: str, tokens: Sequence[int]) -> str:
+def _choice(name: str, tokens: Sequence[int], first: int | None) -> str:
     """Return the radio buttons: all tokens, or one that is followed down the lines. Its cells are its labels."""
     one = "".join(
-        f'<input type="radio" name="{name}" id="{name}-{token}" value="{token}" aria-label="{t("token {n}", n=token)}">'
+        f'<input type="radio" name="{name}" id="{name}-{token}" value="{token}" aria-label="{t("token {n}", n=token)}"'
+        f"{' checked' * (token == first)}>"
         for token in tokens
     )
-    every = f'<label><input type="radio" name="{name}" value="" checked>{t("all")}</label>'
+    every = f'<label><input type="radio" name="{name}" value=""{" checked" * (first is None)}>{t("all")}</label>'
     return f"<fieldset><legend>{t('Follow:')}</legend>{every}{one}</fieldset>" if len(tokens) > 1 else ""
 
 

@@ -131,6 +131,7 @@ function computed(state) {
   return { kind, n, token, row, best, may, name: kind.name };
 }
 
+const NAMED = 8; // so many tokens that are like the one that asks have their weights beside them in a picture
 const LIKE = 0.9; // a token is like another if it gets at least this share of that one's weight on itself
 
 /** Return the headline: how many tokens are like the one that asks, and their weights.
@@ -247,8 +248,12 @@ function drawPicture({ row, token }) {
       <rect class="qkv-seen-edge" x=${x + 1} y=${y + 1} width=${SIDE - 2} height=${SIDE - 2} style="opacity: ${Math.round(100 * share ** 3) / 100}" />`;
   };
   const [x, y] = corner(token);
+  const alike = [...row.keys()].filter((i) => row[i] >= LIKE * row[token]);
+  const names = alike.length === 1 || alike.length > NAMED ? [] : alike.map((i) => [corner(i), shown(row[i])]);
   const grip = gripAt(Math.min(SIDE, LEFT + HEIGHT - GRIP - x), Math.min(SIDE, HEIGHT - GRIP - y)); // it stays in the picture
-  return svg`${pixels()}${row.map(patch)}${asking(x, y, svg`<rect class="qkv-asking" width=${SIDE} height=${SIDE} rx="1" />${grip}`)}`;
+  return svg`${pixels()}${row.map(patch)}
+    ${names.map(([[left, top], weight]) => svg`<text class="qkv-share-of qkv-share-of-patch" x=${left + SIDE / 2} y=${top === 0 ? SIDE + 5 : top - 2} text-anchor="middle">${weight}</text>`)}
+    ${asking(x, y, svg`<rect class="qkv-asking" width=${SIDE} height=${SIDE} rx="1" />${grip}`)}`;
 }
 
 /** Return the mark of the token that asks. It glides to another token.

@@ -173,18 +173,20 @@ function effectOf({ off, effects, hasKernel }) {
     [control ? t`control: without ${named(controls)}` : t`control: no other heads`, control],
   ];
   const isDecoder = intact.loss !== null;
+  const most = Math.max(...rows.map(([, value]) => value?.loss ?? 0));
   return html`<table class="qkv-atlas-measured">
     <thead><tr><td></td>${(isDecoder ? [t`loss (nats)`, t`likeliest next`] : [t`cosine`]).map((title) => html`<th scope="col">${title}</th>`)}</tr></thead>
     <tbody>${rows.map(
-      ([title, value]) => html`<tr><th scope="row">${title}</th>${cells(value, isDecoder)}</tr>`,
+      ([title, value]) => html`<tr><th scope="row">${title}</th>${cells(value, isDecoder, most)}</tr>`,
     )}</tbody>
   </table>`;
 }
 
-/** Return the cells of a measure: a decoder's loss and likeliest tokens, or the cosine of an encoder's vector.
+/** Return the cells of a measure: a decoder's loss, as a bar too, and likeliest tokens, or the cosine of an encoder's vector.
  * @param {Measured | undefined} measured
- * @param {boolean} isDecoder */
-function cells(measured, isDecoder) {
+ * @param {boolean} isDecoder
+ * @param {number} most the largest loss of the table */
+function cells(measured, isDecoder, most) {
   if (!measured) return isDecoder ? html`<td>–</td><td>–</td>` : html`<td>–</td>`;
   if (measured.loss === null) return html`<td>${shown(measured.cosine)}</td>`;
   const likeliest = measured.likeliest
@@ -193,5 +195,6 @@ function cells(measured, isDecoder) {
       ([token, chance], i) =>
         html`<span class="qkv-atlas-next">${i ? t`, ` : ""}${spaced(token)} ${num(chance, { places: 2 })}</span>`,
     );
-  return html`<td>${shown(measured.loss)}</td><td>${likeliest}</td>`;
+  const share = Math.round((100 * measured.loss) / most) / 100;
+  return html`<td class="qkv-atlas-loss" style="--qkv-p: ${share}"><i aria-hidden="true"></i>${shown(measured.loss)}</td><td>${likeliest}</td>`;
 }

@@ -210,10 +210,13 @@ function tape(state, { ids, n, at, row }, set) {
   </div>`;
 }
 
-/** Return the symbol that the model predicts, large, and what came after the query last time.
+const SURE = 0.5; // a smaller chance is a guess
+
+/** Return the symbol that the model predicts, large, and what came after the query last time. The symbol's box is filled as
+ * high as its chance; a guess has a question mark.
  * @param {Seen} seen */
 const prediction = (seen) => html`<div class="qkv-scope-says">
-  <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to">${seen.missing ? "…" : symbol(seen.best[0])}</b></p>
+  <p class="qkv-scope-symbols" aria-hidden="true"><b class="qkv-scope-from">${symbol(seen.ids[seen.at])}</b> → <b class="qkv-scope-to" style="--qkv-p: ${Math.round(100 * seen.chances[seen.best[0]]) / 100}">${seen.missing ? "…" : symbol(seen.best[0])}${seen.chances[seen.best[0]] < SURE ? "?" : ""}</b></p>
   <div>
     <p class="qkv-scope-next">${predictionText(seen)}</p>
     <p class="qkv-scope-last">${lastTimeText(seen)}</p>

@@ -278,8 +278,8 @@ const picks = ({ legend, name, options }) => html`<fieldset class="qkv-control q
  * @param {(changes: Partial<State>) => void} set */
 const field = (state, set) => html`<label class="qkv-control qkv-typed">
   <span class=${state.phase === "ready" ? "qkv-unseen" : ""}>${state.phase === "ready" ? t`sentence` : html`<b>${t`load the model to see this sentence`}</b>`}</span>
-  <input type="text" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
-    @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set(typed(state, target.value))}></label>`;
+  <textarea rows="2" maxlength="300" autocomplete="off" .value=${live(state.sentence)}
+    @input=${(/** @type {{ target: HTMLTextAreaElement }} */ { target }) => set(typed(state, target.value.replace(/\s+/g, " ")))}></textarea></label>`;
 
 /** Return the end of a long sentence.
  * @param {string} sentence */

@@ -133,12 +133,15 @@ const KINDS = {
       return state.embedded ? t`${size}. No other row is like it.` : t`${size}, a column for each word.`;
     },
     drawn: drawText,
-    settings: (state, set) => html`<div class="qkv-own-text">
+    settings: (
+      state,
+      set,
+    ) => html`<details class="qkv-tables"><summary>${t`Your own sentence, and other columns`}</summary><div class="qkv-own-text">
       <label><span class="qkv-unseen">${t`your own sentence`}</span>
         <input type="text" maxlength="60" placeholder=${t`type a sentence`} autocomplete="off" spellcheck="false"
           .value=${live(state.typed ?? "")} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ typed: target.value })}></label>
       ${toggle({ label: t`features`, checked: state.embedded, onChange: (embedded) => set({ embedded }) })}
-    </div>`,
+    </div></details>`,
   },
   speech: {
     label: () => t`speech`,

@@ -83,7 +83,7 @@ export default widget("TrainLab", {
  * @param {string} id */
 const rest = (state, seen, set, id) => html`
   ${settings(state, set, id)}
-  ${trainHere(state, seen, set)}
+  ${trainHere(state, set)}
   ${secondChart(state, seen)}
   ${tables(() => numbers(seen))}`;
 
@@ -230,17 +230,16 @@ function trainButton(state, seen, set) {
   return press(t`Train`, () => train(state, set));
 }
 
-/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back.
+/** Return a second button to train, below the settings: the first one may be off the screen. The picture comes back. A
+ * training with these settings that is shown already can be made again, with another seed.
  * @param {State} state
- * @param {Seen} seen
  * @param {SetState<State>} set */
-function trainHere(state, seen, set) {
-  const chosen = chosenSince(state, seen);
+function trainHere(state, set) {
   const onClick = (/** @type {{ currentTarget: HTMLElement }} */ { currentTarget }) => {
     currentTarget.closest(".qkv-train")?.scrollIntoView({ block: "start" });
     train(state, set);
   };
-  return html`<div class="qkv-train-here">${chosen ? button({ label: t`Train: ${chosen}`, onClick }) : nothing}</div>`;
+  return html`<div class="qkv-train-here">${button({ label: t`Train: ${nameOf(choicesOf(state))}`, onClick })}</div>`;
 }
 
 /* ---- texts */

@@ -85,8 +85,8 @@ var ve=globalThis,We=t=>t,se=ve.trustedTypes,Ge=se?se.createPolicy("lit-html",{c
   ${s.map(({label:n,chosen:r,pick:o})=>u`<label class="qkv-pick"><input class="qkv-over" type="radio" name=${e} .checked=${_(r)} @change=${o}>${n}</label>`)}
 </fieldset>`,en=(t,e)=>u`<label class="qkv-control qkv-typed">
   <span class=${t.phase==="ready"?"qkv-unseen":""}>${t.phase==="ready"?h`sentence`:u`<b>${h`load the model to see this sentence`}</b>`}</span>
-  <input type="text" maxlength="300" autocomplete="off" .value=${_(t.sentence)}
-    @input=${({target:s})=>e(Fs(t,s.value))}></label>`,tn=t=>t.length>30?`\u2026 ${t.split(" ").slice(-2).join(" ")}`:t;function sn({phase:t,loaded:e,total:s},n){let r=o=>T(o/1e6,{places:1});return t==="loading"?u`<div class="qkv-real-offer"><progress aria-label=${h`model loaded`} max=${s||1} value=${e}></progress>
+  <textarea rows="2" maxlength="300" autocomplete="off" .value=${_(t.sentence)}
+    @input=${({target:s})=>e(Fs(t,s.value.replace(/\s+/g," ")))}></textarea></label>`,tn=t=>t.length>30?`\u2026 ${t.split(" ").slice(-2).join(" ")}`:t;function sn({phase:t,loaded:e,total:s},n){let r=o=>T(o/1e6,{places:1});return t==="loading"?u`<div class="qkv-real-offer"><progress aria-label=${h`model loaded`} max=${s||1} value=${e}></progress>
       <p class="qkv-note" role="status">${h`Loading: ${r(e)} of ${s?r(s):"13"} MB.`}</p></div>`:u`<div class="qkv-real-offer">${we({label:h`Load the model (${Bs})`,onClick:()=>zs(n)})}
     <p class="qkv-note">${h`to type any sentence`}</p></div>`}function nn({layer:t,head:e},s,n){let r=s.off.filter(i=>!De(i,[t,e])),o=s.off.length>0||s.temperature!==1||!s.scaled;return u`<div class="qkv-real-handles">
     ${ht({label:u`<var>T</var>`,value:s.temperature,min:.1,max:10,onInput:i=>n({temperature:i})})}
