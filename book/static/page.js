@@ -204,7 +204,8 @@ import { showTerms } from "./terms.js";
   };
   addEventListener("load", () => {
     const sizes = new ResizeObserver(makeReachable); // calls back for a box once it is laid out
-    for (const box of all("pre, .table-wrapper, .math-wrapper, .qkv-figure")) sizes.observe(box);
+    // What is drawn below an editor is no stop of the Tab key: the editor is one.
+    for (const box of all("pre:not([aria-hidden]), .table-wrapper, .math-wrapper, .qkv-figure")) sizes.observe(box);
   });
 
   // The page's head defers the layout of later parts of an article. They are laid out one by one when the page is idle,
