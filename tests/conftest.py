@@ -39,6 +39,9 @@ COSTLY = {
     "tests/kernels/": 6,
     "tests/sandboxed/": 6,
     "tests/questions/test_chapter_": 3,
+    "tests/questions/test_chinese": 3,
+    "tests/questions/test_precision": 3,
+    "tests/xraying/": 3,
 }
 
 
