@@ -256,7 +256,7 @@ def store_gradient(n: Node, g: Tensor) -> None:
     """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it."""
     if n.leaf is None:
         if n.retains is not None:
-            n.retains.grad = g
+            n.retains.grad = g if n.retains.grad is None else n.retains.grad + g
     elif n.leaf.grad is None:
         n.leaf.grad = g.contiguous().clone()
     else:

@@ -17,7 +17,7 @@ from .indexing import gather
 from .missing import refuse, refuse_set
 from .numbers import Numbers
 from .reductions import NamedResults, along_axis, named_results
-from .shapes import axis_of, check_flag
+from .shapes import axis_of, check_flag, whole
 from .tensors import Tensor, method, tensor_of, without_gradient
 
 
@@ -48,7 +48,9 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool 
 @method
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> NamedResults:
     """Return the k largest numbers along an axis, in torch's order of equal and of unsorted numbers."""
-    d = axis_of(dim, x.ndim)
+    d, k = axis_of(dim, x.ndim), whole(k, "k")
+    if x.dtype is bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= (x.shape[d] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
 
@@ -65,7 +67,9 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 @method
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedResults:
     """Return the k-th smallest number along an axis, and its index. Of equal numbers, it is the one that torch finds."""
-    d = axis_of(dim, x.ndim)
+    d, k = axis_of(dim, x.ndim), whole(k, "k")
+    if x.dtype is bool_:
+        raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     if x.ndim and not x.shape[d]:
         raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
     if not 1 <= k <= (x.shape[d] if x.ndim else 1):
