@@ -41,7 +41,7 @@ def draw_primes(draw: Draw) -> list[int]:
 
 
 def answer_from(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an answer that calls `compute` with layers, heads, features, tokens, batch and bytes per value."""
+    """Return an answer(layers, kv_heads, d_head, tokens, batch=1, bytes_per_value=2): it calls `compute` with all six."""
 
     def variant(layers: int, kv_heads: int, d_head: int, tokens: int, batch: int = 1, bytes_per_value: int = 2) -> Any:
         return compute(layers, kv_heads, d_head, tokens, batch, bytes_per_value)
