@@ -54,7 +54,10 @@ def names(path: str) -> dict[str, list[str]]:
 
 
 def lacking() -> dict[str, list[str]]:
-    """Return the names that the page lacks. A layer has only what modules in general do not have."""
+    """Return the names that PyTorch and NumPy have and the page lacks, by the module or class.
+
+    Of a layer, the names that all modules have do not count.
+    """
     theirs, page = names(""), names(str(ROOT / "browser_python"))
     found = {}
     for place, own in theirs.items():

@@ -525,7 +525,10 @@ def read(submission: Submission) -> Work:
 
 
 def _several(submission: Submission, files: str) -> str:
-    """Return a sentence that says that a student has several files for one exercise, or for none, of which one counts."""
+    """Return a sentence that says that a student has several files for one exercise, or for none.
+
+    Only one of them counts.
+    """
     if exercise_named(submission.notebook):
         return t("one student has several files for the same exercise: {files}. Keep the one that counts.", files=files)
     return t(

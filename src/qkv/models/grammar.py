@@ -191,7 +191,7 @@ def _may_stand(language: str, slot: Slot, word: str) -> bool:
 
 
 def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
-    """Return the words as a sentence, with their classes, the place of *it*, and the place of the noun it stands for."""
+    """Return the words as a sentence, with their classes, the place of *it*, and that of the noun it stands for."""
     at = {slot["role"]: i for i, slot in enumerate(slots) if "role" in slot}
     side = _side_of_it(language, at, words)
     classes = tuple(slot["class"] for slot in slots)

@@ -445,7 +445,10 @@ def _layer_names(parameters: dict[str, Any]) -> str:
 
 
 def _gather(values: list[Any]) -> Any:
-    """Join the results of repeated calls: if all are integers, in one tensor, else in a tuple of the first `MAX_ITEMS`."""
+    """Join the results of repeated calls: if all are integers, in one tensor, else in a tuple.
+
+    The tuple has at most `MAX_ITEMS` of them.
+    """
     numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
     if all(type(v) is int for v in numbers):
         return torch.tensor(numbers, device="cpu")
