@@ -214,7 +214,11 @@ class Server:
         return DEFAULTS / "node_modules" / package["name"] / package["inside"]
 
     def body(self, path: str) -> bytes | None:
-        """Return the bytes that are sent for an address, gzipped unless their format is compressed; None if no file."""
+        """Return the bytes that are sent for an address; None if there is no file.
+
+        They are gzipped unless their format is compressed. In pages, addresses of other hosts become addresses of this
+        server.
+        """
         file = self.file(path)
         file = file if file.is_file() else file.with_name(file.name + ".js")
         if not file.is_file():

@@ -58,7 +58,10 @@ def write(path: Path, text: str) -> None:
 
 
 def table_of_contents(toc: Path) -> str:
-    """Return the table of contents with translated captions, and without the solutions, which are in English alone."""
+    """Return a table of contents as YAML, with translated captions.
+
+    It has no solutions, which are in English alone.
+    """
     table = yaml.safe_load(toc.read_text(encoding="utf-8"))
     parts = table.get("parts", [])
     for part in parts:

@@ -31,7 +31,10 @@ def texts() -> dict[str, list[Unit]]:
 
 
 def shipped(language: str) -> dict[Path, str]:
-    """Return what the package has in a language, by its files: the messages of its Python, the texts of its widgets."""
+    """Return the texts of the files that the package has in a language, by their paths.
+
+    They are the messages of its Python and the texts of its widgets.
+    """
     words = catalogues.memory(CATALOGUES / language / "messages", language)
     return {
         messages.dictionary(language): messages.written(words),

@@ -184,7 +184,10 @@ def elements(node: ast.AST) -> list[ast.expr]:
 
 
 def string_place(code: Code, kind: str, node: String) -> Place | None:
-    """Return the place of a string or f-string, or None if it has no words."""
+    """Return the place of a string or f-string, with its text and how a new one is written.
+
+    None if it has no words.
+    """
     start, end = code.at(node.lineno, node.col_offset), code.at(node.end_lineno or 0, node.end_col_offset or 0)
     written = code.source[start:end]
     if isinstance(node, ast.Constant):

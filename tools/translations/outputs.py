@@ -110,7 +110,7 @@ def rename(output: dict[str, Any], name: str, new: str) -> None:
 
 
 def renamed(output: str, name: str, new: str) -> str:
-    """Replace a name in printed text. Spaces after it fill a column, which stays as wide."""
+    """Return printed text with a name replaced. Spaces after it fill a column, which stays as wide."""
 
     def replaced(found: re.Match[str]) -> str:
         return new + " " * max(columns(found[0]) - columns(new), 1) if found[1] else new
@@ -140,9 +140,9 @@ def drawn(output: str, text: str, new: str) -> str:
 
 
 def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
-    """Replace what an f-string has printed: its fixed parts are found, and what stands between is kept.
+    """Return printed text with what an f-string has printed replaced; the values between its fixed parts are kept.
 
-    It ends a line, if any line ends so; or else, or if it may stand anywhere, each time that it is found.
+    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found.
     """
     pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)

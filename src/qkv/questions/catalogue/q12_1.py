@@ -232,7 +232,7 @@ def transposed(y: Tensor, w: Weights, name: str) -> Tensor:
 
 
 def no_bias(*names: str) -> Linear:
-    """Return a linear layer(y, w, name) without the bias of the layers with these names, or of all if none are given."""
+    """Return a linear layer(y, w, name) without the bias of the layers with these names, or of all without names."""
 
     def layer(y: Tensor, w: Weights, name: str) -> Tensor:
         return F.linear(y, w[f"{name}.weight"]) if name in names or not names else linear(y, w, name)

@@ -53,7 +53,10 @@ def needed_variant(
     lose: Callable[..., Tensor] = without_head,
     after: Callable[[Tensor], Any] = lambda rise: rise,
 ) -> Callable[..., Any]:
-    """Return an answer(ids, w, n_heads) → (L, H); each argument replaces one of its steps, and by default it is right."""
+    """Return an answer(ids, w, n_heads) → (L, H); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(ids: Tensor, w: Weights, n_heads: int) -> Any:
         n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})

@@ -75,7 +75,10 @@ def precision(z: Tensor, target: float) -> float:
 
 
 def weight_at(case: Case, temperature: float) -> str | None:
-    """Say which largest weight a wrong temperature gives, and which was asked for; None for a temperature of 0 or less."""
+    """Say which largest weight a wrong temperature gives, and which was asked for.
+
+    None for a temperature of 0 or less.
+    """
     if temperature <= 0:
         return None
     z, target = case.script[-1].args

@@ -145,7 +145,10 @@ def attention_over_the_batch(layer: Layer, x: Tensor) -> Result:
 
 
 def examples_mixed_by_reshape(layer: Layer, x: Tensor) -> Result:
-    """Return the output and weights of a wrong layer, which makes (n, B, d) of (B, n, d) by a reshape, not a transpose."""
+    """Return the output and weights of a wrong layer.
+
+    It makes (n, B, d) of (B, n, d) by a reshape, where a transpose would be right.
+    """
     b, n, _ = x.shape
     out, weights = right_forward(layer, x.reshape(n, b, WIDTH).transpose(0, 1))
     return out.transpose(0, 1).reshape(x.shape), weights

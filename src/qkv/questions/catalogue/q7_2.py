@@ -129,7 +129,10 @@ def step_variant(
     weigh: Callable[[Tensor], Tensor] = softmax_over_keys,
     result: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
 ) -> Callable[..., Any]:
-    """Return an answer(x_t, w_q, w_k, w_v, cache); each argument replaces one of its steps, and by default it is right."""
+    """Return an answer(x_t, w_q, w_k, w_v, cache); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
         x = x_t.unsqueeze(1)

@@ -152,7 +152,10 @@ class ReservedMemory(Decoder):
         self.rows = [(torch.zeros(MAX_TOKENS, WIDTH), torch.zeros(MAX_TOKENS, WIDTH)) for _ in weights.layers]
 
     def update_cache(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        """Write the newest token's key and value of layer i into reserved memory, and return all so far, (n, d) each."""
+        """Write the newest token's key and value of layer i into reserved memory.
+
+        Return all keys and values of this layer so far, (n, d) each.
+        """
         n = len(self.ids)
         for rows, row in zip(self.rows[i], (k, v), strict=True):
             rows[n - 1] = row

@@ -140,7 +140,10 @@ def prefill_variant(
     weigh: Callable[[Tensor, Tensor], Tensor] = first_row_blind,
     join: Callable[[list[Tensor]], Any] = lambda outs: torch.cat(outs, dim=1),
 ) -> Callable[..., Any]:
-    """Return an answer(x, w_q, w_k, w_v, cache, size); each argument replaces one of its steps. By default it is right."""
+    """Return an answer(x, w_q, w_k, w_v, cache, size); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Any:
         outs, before = [], 0

@@ -29,7 +29,10 @@ def make_norm(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def make_attention(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a stand-in for attention, x → between x within: tokens are mixed by a fixed table, features by a matrix."""
+    """Return a stand-in for attention, x → between x within.
+
+    So tokens are mixed by a fixed table, and features by a matrix.
+    """
 
     def attend(x: Tensor) -> Tensor:
         return between @ x @ within

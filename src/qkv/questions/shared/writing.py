@@ -148,7 +148,7 @@ def provided(w: Weights) -> Provided:
 
 
 def draw_block(draw: Draw, d: int, d_hidden: int, dtype: torch.dtype = torch.float32) -> Weights:
-    """Return random weights of one block with d features, by their names: two norms, attention, feed-forward network."""
+    """Return random weights of one block with d features, by their names: norms, attention, feed-forward network."""
 
     def layer(name: str, d_in: int, d_out: int) -> Weights:
         scale = 1.5 * d_in**-0.5
