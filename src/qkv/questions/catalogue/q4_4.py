@@ -67,7 +67,7 @@ def gaps_below(z: Tensor) -> Tensor:
 
 
 def precision(z: Tensor, target: float) -> float:
-    """Return by how much a temperature may be wrong, relative to max(1, T), if the largest weight may be wrong by 1e-4."""
+    """Return the tolerance of a temperature, relative to max(1, T): its largest weight may be off by about 1e-4."""
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
@@ -156,7 +156,7 @@ def geometric_bisection(high: float, weigh: Callable[[Tensor, float], Tensor]) -
 
 
 def on_grid(grid: Tensor) -> Answer:
-    """Return an answer(z, target) that tries these temperatures, and returns the one whose largest weight is nearest."""
+    """Return an answer(z, target) that tries these temperatures, and returns the one nearest to the target."""
 
     def answer(z: Tensor, target: float) -> float:
         largest = (z[None] / grid[:, None].to(z)).softmax(-1).amax(-1)
