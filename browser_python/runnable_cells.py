@@ -130,7 +130,10 @@ def write_list(reasons: dict[str, dict[str, str]]) -> None:
 
 
 def main(numbers: list[str]) -> None:
-    """Update the list for the chapters with these numbers, or for all; after each page, because it takes long."""
+    """Update the list for the chapters with these numbers ("05"), or for all.
+
+    It is written after each chapter, because this takes long.
+    """
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:
             found = find_reasons(path)

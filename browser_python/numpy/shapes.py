@@ -1,4 +1,7 @@
-"""Functions of NumPy that change shapes, join, split, repeat and select."""
+"""Functions of NumPy that change shapes, join, split, repeat and select.
+
+Errors are NumPy's, also where a docstring does not list them. What the page lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 

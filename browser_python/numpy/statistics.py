@@ -1,4 +1,7 @@
-"""Functions of NumPy that count, order, search, and compute means and quantiles."""
+"""Functions of NumPy that count, order, search, and compute means and quantiles.
+
+Errors are NumPy's, also where a docstring does not list them. What the page lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 

@@ -120,7 +120,10 @@ def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str,
 
 
 def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
-    """Run a cell, and return its traceback as text, or an empty string if it raised no error."""
+    """Run a cell, print the value of its last expression, and return its traceback as text, or "" without an error.
+
+    `file` is its name in tracebacks, and `names` its namespace. Behind the traceback may be a note.
+    """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         tree = ast.parse(source, file)

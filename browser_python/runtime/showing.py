@@ -153,7 +153,10 @@ class Lines:
         self.write(first)
 
     def write(self, part: str | tuple[Group, int]) -> None:
-        """Write a text; or, for a place, a new line if its group has one for each item, else a space."""
+        """Write a text; or, for a place (group, indent), a new line or a space.
+
+        It is a new line if the group has one for each item.
+        """
         if isinstance(part, str):
             self.out.append(part)
             self.column += len(part)
@@ -245,7 +248,10 @@ def ordered(items: Iterable[Any]) -> list[Any]:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a value that has no items, or shows them itself."""
+    """Return the text of a value that has no items, or shows them itself.
+
+    It is that of `repr`, except for classes and functions, which have the names of their modules.
+    """
     kind = type(value)
     if kind is type:
         return name_of(value)

@@ -49,7 +49,10 @@ def is_known(kind: type, name: str) -> bool:
 
 
 def raise_missing(thing: object, name: str) -> NoReturn:
-    """Raise the error for an attribute: if PyTorch has it, another one than `hasattr` takes for an answer."""
+    """Raise the error for an attribute that a thing does not have.
+
+    If PyTorch has it, it is a NotImplementedError, which `hasattr` does not take for an answer; else an AttributeError.
+    """
     kind = type(thing)
     if is_known(kind, name):
         refuse(f"`{kind.__name__}.{name}`")

@@ -110,7 +110,7 @@ def number_pages(navigation: str, page: str) -> str:
 
 
 def remove_solutions(context: dict[str, Any]) -> None:
-    """Remove all links to solutions from a page of exercises, so that no reader finds an answer by accident."""
+    """Change the context of a page of exercises: without links to solutions, so that nobody finds one by accident."""
     context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
     for side in ("prev", "next"):
         if "solutions/" in (context.get(side) or {}).get("link", ""):

@@ -64,7 +64,7 @@ class LazyLinear(Linear):
             super().reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Make the weight for this input, and go on as a linear layer."""
+        """Make the weight and the bias for this first input, become a `Linear` layer, and return its result."""
         kind: dict[str, Any] = self.__dict__.pop("made_as")
         self.in_features = x.shape[-1]
         self.weight = Parameter(empty(self.out_features, self.in_features, **kind))
@@ -174,7 +174,11 @@ class ChannelDropout(AnyDropout):
     axes = 1
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop channels of x (batch, channels, ...)."""
+        """Return x (batch, channels, ...) with whole channels dropped, in training.
+
+        Raises:
+            NotImplementedError: x has another number of axes.
+        """
         if x.ndim != self.axes + 2:
             refuse(f"`Dropout{self.axes}d` of a tensor with {x.ndim} axes")
         if not self.training or not self.p:
@@ -336,7 +340,11 @@ class BatchNorm(Normalization):
         super().reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (batch, channels, ...)."""
+        """Return x (batch, channels, ...), normalized. In training, the running means and variances change.
+
+        Raises:
+            ValueError: x has another number of axes.
+        """
         if x.ndim not in self.axes:
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {x.ndim}D input)")
         if self.training and self.track_running_stats:

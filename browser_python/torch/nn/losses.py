@@ -1,4 +1,8 @@
-"""Losses that compare two tensors number by number, and how losses are reduced."""
+"""Losses that compare two tensors number by number, and how losses are reduced.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
