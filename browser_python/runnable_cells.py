@@ -90,6 +90,9 @@ def find_reasons(path: Path) -> dict[str, str]:
     """Run the cells of a chapter. Return {cell id: reason} for those that cannot run on the chapter's page.
 
     They are the cells that print something else there, and all that take too long, also those that print nothing.
+
+    Raises:
+        RuntimeError: the notebook itself fails.
     """
     from tools.site import run_notebook
 
@@ -118,7 +121,7 @@ def reason(wanted: str, printed: str, problem: str) -> str:
 
 
 def write_list(reasons: dict[str, dict[str, str]]) -> None:
-    """Write the list, without pages that are gone."""
+    """Write the list: for each page the reasons by cell id, without pages that are gone."""
     pages = {name_of(path) for path in chapters()}
     lines = [ABOUT]
     for page in sorted(pages & reasons.keys()):
