@@ -43,7 +43,7 @@ def answer_code(draw: random.Random) -> str:
 
 
 def made_up(student: int, draw: random.Random) -> Result:
-    """Return a result in the grader's form. One in forty is ungraded."""
+    """Return a result in the grader's form, with random marks and code. One in forty is ungraded."""
     questions = []
     for question in questions_of(CHAPTER).values():
         right = draw.random() < 0.7

@@ -46,7 +46,10 @@ def own_names() -> dict[str, list[str]]:
 
 
 def names(path: str) -> dict[str, list[str]]:
-    """Return the names of a fresh interpreter that finds modules in this folder first."""
+    """Return the names of modules and classes as a new interpreter sees them.
+
+    It finds modules in the folder `path` first.
+    """
     code = "import json; from tools.names import own_names; print(json.dumps(own_names()))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([path, str(ROOT), str(ROOT / "src")])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
@@ -54,7 +57,10 @@ def names(path: str) -> dict[str, list[str]]:
 
 
 def lacking() -> dict[str, list[str]]:
-    """Return the names that the page lacks. A layer has only what modules in general do not have."""
+    """Return the names that PyTorch and NumPy have and the page lacks, by the module or class.
+
+    Of a layer, the names that all modules have do not count.
+    """
     theirs, page = names(""), names(str(ROOT / "browser_python"))
     found = {}
     for place, own in theirs.items():

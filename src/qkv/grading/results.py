@@ -169,7 +169,10 @@ def _set_fields(result: Answer | Result, **fields: Any) -> None:
 
 
 def clean(text: Any, limit: int) -> str:
-    """Cut a text to `limit` characters, and replace control characters and other invisible characters by U+FFFD."""
+    """Return a text of at most `limit` characters, with control characters and other invisible characters as U+FFFD.
+
+    A text that was cut ends in "…".
+    """
     whole = str(text)
     kept = whole[:limit]
     if not kept.isprintable():  # nothing printable is invisible
@@ -209,8 +212,8 @@ def number(value: Any) -> float:
 def safe_name(name: str) -> str:
     """Return a name for a folder or file; different names give different results.
 
-    A name of letters, digits, spaces and `._@+-` is returned as it is. In any other name, other characters are
-    replaced by `_`, and a hash is added.
+    A short name of letters, digits, spaces and `._@+-` is returned as it is. In any other name, other characters are
+    replaced by `_`, it is cut, and a hash is added; so too for names that a system reserves.
     """
     kept = re.sub(r"[^\w.@+ -]+", "_", unicodedata.normalize("NFC", clean_name(name))).strip(". ").lstrip("-")
     looks_hashed = re.search(r"~[0-9a-f]{12}$", kept)
