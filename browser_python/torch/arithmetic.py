@@ -796,7 +796,10 @@ OPERANDS = (Tensor, *NUMBERS)
 
 
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
-    """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
+    """Add operator `name`, computed by `f`, to `Tensor`, with the tensor on the left.
+
+    Unless it compares, add it also with the tensor on the right, and in place.
+    """
 
     def left(x: Tensor, other: Any) -> Any:
         if isinstance(other, OPERANDS):

@@ -225,7 +225,7 @@ def vdot(x: Tensor, other: Tensor) -> Tensor:
 
 
 def trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
-    """Return the areas between neighbours along an axis."""
+    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`."""
     n = y.shape[dim] - 1
     both = y.narrow(dim, 0, n) + y.narrow(dim, 1, n)
     return both / 2 * dx if x is None else both * x.diff(dim=dim if x.ndim > 1 else -1) / 2

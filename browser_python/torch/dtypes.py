@@ -160,7 +160,7 @@ Device = device | str | int | None
 
 
 def check_device(given: Device) -> None:
-    """Raise an error if a device is given that is not the CPU."""
+    """Raise an AssertionError for "cuda", and a NotImplementedError for another device but None or the CPU."""
     if given is None or given is CPU or (type(given) is str and given == "cpu"):
         return
     kind = device(given).type

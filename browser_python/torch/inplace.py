@@ -164,7 +164,11 @@ def scatter_(
 
 
 def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) -> None:
-    """Raise torch's error if an index or a source does not fit: its dtype, number of axes or sizes."""
+    """Raise a RuntimeError unless `index` (int32 or int64) and `src` fit `x` for a scatter along axis `d`.
+
+    A tensor `src` has the dtype of `x`; `index` has as many axes as both, and is no larger than `src`, nor than `x` but
+    along `d`.
+    """
     if index.dtype not in (int32, int64):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
@@ -230,7 +234,10 @@ def key_along(x: Tensor, dim: int, index: Tensor | int) -> tuple[Any, ...]:
 
 
 def check_source(x: Tensor, dim: int, index: Tensor, source: Tensor, error: type[Exception]) -> None:
-    """Raise an error unless `source` has the shape of the part of `x` that an index along an axis selects."""
+    """Raise `error` unless `source` has the shape of the part of `x` that `index` selects along `dim`.
+
+    A source of another dtype is a RuntimeError.
+    """
     d = axis_of(dim, x.ndim)
     if source.dtype is not x.dtype:
         raise RuntimeError("self and source expected to have the same dtype")

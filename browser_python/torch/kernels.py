@@ -136,7 +136,10 @@ def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def merged(axes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Merge axes, given by their size and the steps of each operand along them, that can be walked as one."""
+    """Return axes, each (size, *steps of the operands), with neighbours that can be walked as one merged.
+
+    Axes of size 1 are left out.
+    """
     found: list[tuple[int, ...]] = []
     for size, *steps in axes:
         if size == 1:

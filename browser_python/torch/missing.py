@@ -60,7 +60,7 @@ def raise_missing(thing: object, name: str) -> NoReturn:
 
 
 def refuse_set(function: str, **arguments: Any) -> None:
-    """Raise the error for an argument that the page's torch does not have, unless it is None, False or 0."""
+    """Raise a NotImplementedError naming the first argument of `function` that is set: not None, False or 0."""
     for name, value in arguments.items():
         if value is not None and not (isinstance(value, (int, float)) and not value):
             refuse(f"`{name}` of `{function}`")

@@ -35,7 +35,10 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors are printed: a whole profile ("default", "short" or "full"), or single settings."""
+    """Set how tensors are printed: a whole profile ("default", "short" or "full"), or single settings over it.
+
+    A setting that is None stays, but `sci_mode` becomes None: chosen by the numbers.
+    """
     chosen = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen = PROFILES.get(profile or "", {}) | {name: value for name, value in chosen.items() if value is not None}
     for name, value in chosen.items():
@@ -80,7 +83,10 @@ def shown_ranges(n: int, summarized: bool) -> tuple[range, range]:
 
 
 def row_text(t: Tensor, indent: int, summarized: bool, formatter: Formatter) -> str:
-    """Return a vector as text, in as many lines as the line width requires."""
+    """Return a vector as text in brackets, in as many lines as the line width requires, from column `indent`.
+
+    If it is `summarized`, only its ends are shown.
+    """
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (formatter.width + 2))
     numbers = t.tolist()
     first, last = ([formatter.format(numbers[i]) for i in part] for part in shown_ranges(len(numbers), summarized))

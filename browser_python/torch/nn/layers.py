@@ -1,4 +1,8 @@
-"""Layers with parameters, dropout, and attention."""
+"""Layers with parameters, dropout, and attention.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -547,11 +551,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the result, and the weights, by default as their mean over the heads.
+        """Return the result, and the weights, by default as their mean over the heads; None unless `need_weights`.
+
+        A mask of floats is added to the scores. `is_causal` only states what `attn_mask` is, and masks nothing by
+        itself.
 
         Shapes, with `batch_first` (else batch and tokens change places; both also without a batch):
-            query (B, n_q, d); key, value (B, n_k, d); attn_mask (n_q, n_k) or (B·heads, n_q, n_k), True = must not attend;
-            key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k)
+            query (B, n_q, d); key, value (B, n_k, d); attn_mask (n_q, n_k) or (B·heads, n_q, n_k), True = must not
+                attend;
+            key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k), or
+            (B, heads, n_q, n_k) without `average_attn_weights`
+        Raises:
+            AssertionError: a mask holds integers.
+            RuntimeError: `is_causal` is set without `attn_mask`.
         """
         masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
         for name, mask in masks.items():
@@ -582,7 +594,11 @@ class MultiheadAttention(Module):
         return out, shown if need_weights else None
 
     def scores_and_values(self, xs: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return the scores and the values of each head, from queries, keys and values with the batch first."""
+        """Return the scaled scores and the values of each head from queries, keys and values with the batch first.
+
+        Shapes:
+            scores (B, heads, n_q, n_k); values (B, heads, n_k, head_dim)
+        """
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         q, k, v = [
             functional.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

@@ -1,4 +1,7 @@
-"""Optimizers: SGD, Adam (Kingma and Ba, 2015), AdamW with decoupled decay (Loshchilov and Hutter, 2019), Adagrad, RMSprop."""
+"""Optimizers: SGD, Adam (Kingma and Ba, 2015), AdamW with decoupled decay (Loshchilov and Hutter, 2019), Adagrad, RMSprop.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -45,14 +48,17 @@ class Optimizer:
         return f"{type(self).__name__} ({''.join(parts)})"
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of all parameters, or set them to zeros."""
+        """Set the gradients of all parameters to None, or without `set_to_none` to zeros, in place."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
                     p.grad = None if set_to_none else p.grad.detach_().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update each parameter that has a gradient. Call `closure` first, if it is given, and return its loss."""
+        """Update, in place, each parameter that has a gradient. Call `closure` first, if given, and return its loss.
+
+        Without it, return None.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -89,6 +95,8 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes.
+
+        Settings are copied; the tensors of the parameters' states are shared.
 
         Raises:
             ValueError: the groups differ in number or size.
@@ -172,7 +180,7 @@ class SGD(Optimizer):
         super().__init__(params, {**defaults, "fused": fused})
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g."""
+        """Update one parameter p in place by its gradient g, and the buffer of the momentum in `state`."""
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if group["momentum"]:
             before = state.get("momentum_buffer")
@@ -217,9 +225,10 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.
+        """Update p in place by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.
 
-        m and v are running means of g and g², of which m̂ and v̂ are free of the bias of the first steps.
+        m and v, which `state` keeps with the number of steps, are running means of g and g²; m̂ and v̂ are free of the
+        bias of the first steps. The decay is added to g, or where it is decoupled, taken from p before.
         """
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         if decay and not self.decoupled:
@@ -291,7 +300,10 @@ class RMSprop(Optimizer):
         super().__init__(params, {**defaults, "differentiable": differentiable})
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g²."""
+        """Update p in place by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g².
+
+        `state` keeps v, and with a momentum also a running sum of the steps, which then replaces the step.
+        """
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if not state:
             state.update(step=tensor(0.0), square_avg=zeros_like(p))
@@ -331,7 +343,10 @@ class Adagrad(Optimizer):
                 self.state[p].update(step=tensor(0.0), sum=full_like(p.detach(), group["initial_accumulator_value"]))
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·g / (√Σg² + eps)."""
+        """Update p in place by its gradient g: p ← p − lr·g / (√Σg² + eps); `state` keeps the sum.
+
+        `lr` decreases by `lr_decay`: it is divided by 1 + steps before · lr_decay.
+        """
         state["step"] += 1
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         total = state["sum"].add_(g * g)

@@ -1,4 +1,7 @@
-"""Datasets, and loaders that draw batches from them, as `torch.utils.data`."""
+"""Datasets, and loaders that draw batches from them, as `torch.utils.data`.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ class ConcatDataset(Dataset):
         self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
 
     def __getitem__(self, index: int) -> Any:
-        """Return an example of the dataset in which this index falls."""
+        """Return the example of this index in all datasets together; IndexError if there is none."""
         index = range(len(self))[index]
         for dataset in self.datasets:
             if index < len(dataset):
@@ -83,7 +86,11 @@ class ConcatDataset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator = default_generator) -> list[Subset]:
-    """Split a dataset at random into parts of these lengths, or of these shares of its length."""
+    """Split a dataset at random into `Subset`s of these lengths, or of these shares, which sum to 1.
+
+    What the rounding of shares leaves goes to the first parts, one each. Lengths that do not sum to that of the dataset
+    raise a ValueError.
+    """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         shares, lengths = lengths, [math.floor(len(dataset) * share) for share in lengths]
         for i in range(len(dataset) - int(sum(lengths))):
@@ -140,7 +147,10 @@ class RandomSampler(Sampler):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the indices, drawn by the generator, or by one that the global generator seeds."""
+        """Yield `num_samples` indices, drawn by the generator, or by one that the global generator seeds.
+
+        Without replacement, all indices come before one comes again.
+        """
         n, count = len(self.data_source), self.num_samples
         g = self.generator or Generator().manual_seed(a_seed(None))
         if self.replacement:
@@ -193,7 +203,7 @@ class BatchSampler(Sampler):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Yield the lists."""
+        """Yield lists of `batch_size` indices; a shorter last one is left out with `drop_last`."""
         indices = iter(self.sampler)
         while batch := list(islice(indices, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
@@ -210,7 +220,14 @@ def a_seed(generator: Generator | None) -> int:
 
 # ── loaders ───────────────────────────────────────────────────────────────────────────────────────
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Join examples: tensors and numbers become a tensor; of tuples and dictionaries, each part is joined."""
+    """Join examples: tensors and numbers become a tensor; of tuples, lists and dictionaries, each part is joined.
+
+    Strings stay a list.
+
+    Raises:
+        RuntimeError: tuples or lists differ in length.
+        TypeError: an example is of another type.
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(batch)
@@ -283,7 +300,7 @@ class DataLoader:
         return self._batches()
 
     def _batches(self) -> Iterator[Any]:
-        """Yield the batches."""
+        """Yield each batch: its examples, joined by `collate_fn`."""
         for batch in self.batch_sampler:
             stands_alone = isinstance(self.dataset, IterableDataset)
             yield self.collate_fn(batch if stands_alone else [self.dataset[i] for i in batch])
