@@ -230,7 +230,10 @@ class Notebook:
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
-        """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
+        """In the block, while cells run, replace `check` and `progress`: a check stores its result and shows nothing.
+
+        At the end, both are restored.
+        """
         from qkv.sandboxed import cells
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
@@ -307,7 +310,7 @@ class Watchdog:
             self.restart()
 
     def restart(self) -> None:
-        """Give the innermost activity its whole time, or stop the clock if there is none."""
+        """Tell the grader the innermost activity, and give that its whole time; without one, stop the clock."""
         if not self.activities:
             faulthandler.cancel_dump_traceback_later()
             return
