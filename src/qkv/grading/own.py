@@ -92,9 +92,10 @@ def grade(notebook: Path, timeout: float) -> Result:
 
 
 def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
-    """Run a child process, and return what it printed.
+    """Run a child process with the notebook, and return what it printed.
 
-    If it did not reach the end, add the cell or answer that ran last to `skipped`, with the reason.
+    If it did not reach the end, add the cell or answer that ran last to `skipped`, with the reason. The child gets
+    `timeout` seconds of processor time, and is stopped after CLOCK_FACTOR times as long by the clock.
     """
     command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped), str(timeout)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
