@@ -309,7 +309,7 @@ def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
     """Return aᵇ, with broadcasting. A square is computed as a product.
 
     Raises:
-        RuntimeError: integers have a negative integer exponent.
+        RuntimeError: `a` holds integers, and `b` is a negative Python integer.
     """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")

@@ -611,7 +611,10 @@ class _Attempt:
 
 
 def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    """Return the verdict on a right answer, or "failed" if `who`, the name it returned, is none of `names`.
+
+    These are the student's names: each learner's numbers follow from a name.
+    """
     if any(same_name(name, who) for name in names):
         return verdict
     text = t(
