@@ -309,7 +309,8 @@ class RMSprop(Optimizer):
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Update p in place by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g².
 
-        `state` keeps v, and with a momentum also a running sum of the steps, which then replaces the step.
+        A weight decay is added to g first. `state` keeps v, and with a momentum also a running sum of the steps, which
+        then replaces the step.
         """
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if not state:
