@@ -442,9 +442,9 @@ lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
 
 
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
-    """Return a bitwise function of two operands, and add it to `Tensor` as a method, bitwise_and for instance.
+    """Return a bitwise function of two operands, by `f` of two integers, which raises a NotImplementedError for floats.
 
-    It raises a NotImplementedError for floats.
+    Add it to `Tensor` as the method `bitwise_` and `full_name`, by default `name`, which the errors have.
     """
 
     def combine(a: Tensor | float, b: Tensor | float) -> Tensor:

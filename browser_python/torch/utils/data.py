@@ -137,7 +137,7 @@ class SequentialSampler(Sampler):
 class RandomSampler(Sampler):
     """All indices in a random order, or with `replacement`, random ones.
 
-    They are `num_samples`, which must be positive, or as many as `data_source` has examples.
+    They are `num_samples`, or as many as `data_source` has examples; a ValueError is raised unless that is positive.
     """
 
     def __init__(

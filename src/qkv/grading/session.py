@@ -502,7 +502,10 @@ class _Attempt:
         self.marks[question.id] = _to_answer(question, verdict, seconds + time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
-        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
+        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
+
+        The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)
         self.deadline += time.monotonic() - started  # the reference's time is not the notebook's
