@@ -40,7 +40,7 @@ def spin() -> None:
 
 @contextmanager
 def busy_machine() -> Iterator[None]:
-    """Keep eight processes busy."""
+    """Keep eight processes busy during the block."""
     loops = [multiprocessing.Process(target=spin, daemon=True) for _ in range(LOOPS)]
     for loop in loops:
         loop.start()
@@ -52,7 +52,7 @@ def busy_machine() -> Iterator[None]:
 
 
 def hand_in(path: Path, endless: bool = False) -> Path:
-    """Write the solution as a submission; if `endless`, with an answer to 3.1 that never ends."""
+    """Write the solution as a submission, and return its path. If `endless`, its answer to 3.1 never ends."""
     notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     for cell in notebook.cells:
         if endless and "def scaled_scores" in cell.source:
@@ -77,7 +77,10 @@ def points_alone(printed: str) -> tuple[float, float]:
 
 
 def alone(folder: Path) -> tuple[bool, float]:
-    """Grade a right notebook for oneself: whether it has full marks, and the seconds."""
+    """Grade a right notebook for oneself in a folder, and print its points and seconds.
+
+    Return whether it has full marks, and the seconds.
+    """
     printed, seconds = qkv("grade", hand_in(folder / f"{SLUG}.ipynb"))
     got, most = points_alone(printed)
     print(f"  {got:g} of {most:g} points in {seconds:.0f} s", flush=True)
@@ -85,7 +88,10 @@ def alone(folder: Path) -> tuple[bool, float]:
 
 
 def in_a_class(folder: Path, learners: int) -> tuple[int, float]:
-    """Grade right notebooks for a class: how many have full marks, and the seconds."""
+    """Grade a class of right notebooks, one for each learner, in a folder.
+
+    Return how many have full marks, and the seconds.
+    """
     for i in range(learners):
         hand_in(folder / "in" / f"student{i}" / f"{SLUG}.ipynb")
     _, seconds = qkv("grade", folder / "in", "--out", folder / "out", "--seed", "1")
@@ -94,7 +100,7 @@ def in_a_class(folder: Path, learners: int) -> tuple[int, float]:
 
 
 def endless(folder: Path) -> None:
-    """Grade an answer that never ends, for oneself and for a class, and print when it ended."""
+    """Grade an answer that never ends, for oneself and for a class, and print the points and when each run ended."""
     printed, seconds = qkv("grade", hand_in(folder / f"{SLUG}.ipynb", endless=True), "--timeout", LIMIT)
     print(f"endless, for oneself: {points_alone(printed)} points, {seconds:.0f} s for the notebook; limit {LIMIT} s")
     hand_in(folder / "in" / "ann" / f"{SLUG}.ipynb", endless=True)

@@ -54,7 +54,10 @@ STEPS = {
 
 
 def answered(i: int, unlike: bool = False) -> nbformat.NotebookNode:
-    """Return the i-th submission of a class. Every third has one wrong answer; `unlike` ones differ in last bits."""
+    """Return the i-th submission of a class. Every third has one wrong answer.
+
+    The right answers of `unlike` ones differ in their last bits.
+    """
     notebook = nbformat.read(ROOT / "exercises" / f"{SLUG}.ipynb", as_version=4)
     solved = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     answers = {cell.id: cell.source for cell in solved.cells if "BEGIN SOLUTION" in cell.source}
@@ -84,7 +87,13 @@ def rate(times: list[float]) -> float:
 
 
 def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
-    """Grade n submissions with `qkv grade` in its sandbox, and return the time of each result."""
+    """Grade n submissions with `qkv grade` in its sandbox, and return when each result came, in seconds by a clock.
+
+    The submissions are written below `folder`. Right answers of `unlike` ones differ in their last bits.
+
+    Raises:
+        SystemExit: they did not get the marks that they deserve.
+    """
     from qkv.grading.runner import Reader, grade_all
     from qkv.grading.session import Settings
     from qkv.grading.submissions import find
@@ -105,7 +114,10 @@ def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
 
 
 def autograde(course: Path, student: str) -> float:
-    """Grade one student's notebook through nbgrader's API, and return the time at the end."""
+    """Grade one student's notebook through nbgrader's API, and return the time at the end.
+
+    This runs in a process of a pool, and switches its log off.
+    """
     from nbgrader.converters import Autograde
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
@@ -126,7 +138,11 @@ def autograde(course: Path, student: str) -> float:
 
 
 def nbgraders(folder: Path, n: int) -> list[float]:
-    """Grade n submissions with nbgrader, and return the time of each result."""
+    """Grade n submissions with nbgrader, and return the time of each result, sorted.
+
+    Raises:
+        SystemExit: not all were graded.
+    """
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
     from traitlets.config import Config
@@ -151,7 +167,7 @@ def nbgraders(folder: Path, n: int) -> list[float]:
 
 
 def main() -> None:
-    """Measure both and print the ratio."""
+    """Measure `qkv grade` and nbgrader, and print rates, the ratio and our time by step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notebooks", type=int, default=50, metavar="N", help="notebooks for nbgrader; default: 50")
     parser.add_argument("--class", type=int, default=0, metavar="N", dest="size", help="grade also a class of N")
@@ -171,7 +187,10 @@ def main() -> None:
 
 
 def print_time_by_step(n: int) -> None:
-    """Grade notebooks one after another in this process, and print the time of each step."""
+    """Grade n notebooks one after another in this process, and print the mean time of each step.
+
+    The methods of the grader stay replaced by ones that measure.
+    """
     from qkv.grading import session
     from qkv.grading.submissions import Work
 

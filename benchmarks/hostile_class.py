@@ -62,7 +62,10 @@ def put(path: Path, data: bytes) -> None:
 
 
 def not_deserved(results: list[Result], honest: int) -> list[str]:
-    """Return what each submission got that it does not deserve."""
+    """Return a line for each hostile submission that got something else than it deserves; none if all is right.
+
+    One more line says so unless all of the `honest` notebooks, but every third, have full marks.
+    """
     deserved = {f"eve{i:03}": attack.deserves for i, attack in enumerate(HOSTILE.values())}
     names = dict(zip(deserved, HOSTILE, strict=True))
     wrong = []
@@ -77,7 +80,7 @@ def not_deserved(results: list[Result], honest: int) -> list[str]:
 
 
 def run_without_control_groups() -> None:
-    """Start this command again, with an empty folder in the place of the control groups."""
+    """Replace this process by the same command, with an empty folder in the place of the control groups."""
     again = shlex.join([sys.executable, *(word for word in sys.argv if word != "--no-control-groups")])
     hide = f"mount -t tmpfs none /sys/fs/cgroup && exec {again}"
     os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide])

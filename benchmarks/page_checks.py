@@ -59,7 +59,10 @@ class Check(NamedTuple):
 
 
 def answers(name: str, twins: bool, pairs: int) -> dict[tuple[str, str], str]:
-    """Return the code of a cell that defines each answer to a question, by the answer's kind and name."""
+    """Return the code of a cell that defines each answer to a question, by the answer's kind and name.
+
+    `twins` adds one for each known idea, and `pairs` so many that combine two ideas.
+    """
     ideas = find(name).misconceptions
     made = {("right", "reference"): REFERENCE, ("unknown", "unknown"): UNKNOWN}
     if twins:
@@ -72,7 +75,13 @@ def answers(name: str, twins: bool, pairs: int) -> dict[tuple[str, str], str]:
 
 
 def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Check]:
-    """Run the checks of a question's answers. A check that does not end in time counts with the time limit."""
+    """Run the checks of a question's answers, and return the time of each. The first check of all is not measured.
+
+    A check that does not end in time counts with the time limit.
+
+    Raises:
+        RuntimeError: the right answer does not pass.
+    """
     cells = answers(name, twins, pairs)
     ask = {"question": name, "name": "answer"}
     python.ask([cells["right", "reference"]], **ask)
@@ -100,7 +109,7 @@ def summary(kind: str, checks: list[Check]) -> str:
 
 
 def main() -> None:
-    """Measure the checks and print a summary."""
+    """Measure the checks, and print a summary for each question, for each kind of answer, and for all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--twins", action="store_true", help="also check every known wrong idea")
     parser.add_argument("--pairs", type=int, default=0, help="answers per question that combine two wrong ideas")

@@ -88,7 +88,7 @@ PROGRAMS = {  # the name, the code, and how often it runs in a burst
 
 
 class Page:
-    """The page's Python of a source tree, in Node.js."""
+    """The page's Python of a source tree, in Node.js. Its files are packed into `folder`."""
 
     def __init__(self, tree: Path, folder: str) -> None:
         room = next(tree.glob("*/in_node.mjs")).parent
@@ -102,7 +102,11 @@ class Page:
         self.process.stdout.readline()
 
     def times(self) -> list[float]:
-        """Measure each program once, and return the milliseconds of each."""
+        """Measure each program once, and return the milliseconds of each.
+
+        Raises:
+            RuntimeError: a program failed.
+        """
         cell = f"print([measure(code, times) for code, times in {list(PROGRAMS.values())}])"
         assert self.process.stdin
         assert self.process.stdout
@@ -116,7 +120,10 @@ class Page:
 
 @contextmanager
 def source_of(commit: str) -> Iterator[Path]:
-    """Yield a folder with the files of a commit, and with the installed JavaScript packages of this one."""
+    """Yield a folder with the files of a commit, and with the installed JavaScript packages of this one.
+
+    It is deleted at the end of the block.
+    """
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", folder], input=archive, check=True)

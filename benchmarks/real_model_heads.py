@@ -95,7 +95,10 @@ class Group(NamedTuple):
 
 
 def groups(half: int) -> list[Group]:
-    """Return the groups of a half: its own nouns, in pairs, both orders, and its own adjectives."""
+    """Return the groups of a half (0 or 1), the same ones at each call.
+
+    Each half has its own nouns, in PAIRS pairs and both orders, and its own adjectives.
+    """
     made = []
     for template in TEMPLATES:
         firsts, seconds = template.firsts[half].split(), template.seconds[half].split()
@@ -111,7 +114,10 @@ def groups(half: int) -> list[Group]:
 
 
 class Model:
-    """The real model: weights and states of a sentence, with changes to the output of heads."""
+    """The real model: weights and states of a sentence, with changes to the output of heads.
+
+    Untrained, its weights are random, from the seed.
+    """
 
     def __init__(self, is_trained: bool = True, seed: int = 0) -> None:
         files = pack.package_files()
@@ -130,14 +136,21 @@ class Model:
         return ids
 
     def at(self, text: str, word: str) -> int:
-        """Return the position of a word, which has to be one word piece."""
+        """Return the position of a word in the tokens of a text.
+
+        Raises:
+            ValueError: it is not there exactly once as one word piece.
+        """
         tokens = self.tokenizer.encode(text).tokens
         if tokens.count(word) != 1:
             raise ValueError(f"{word} is not one piece of: {text}")
         return int(tokens.index(word))
 
     def run(self, text: str, changes: dict[int, Callable[[Tensor], Tensor]] | None = None) -> Run:
-        """Run a sentence; `changes` edits the heads' outputs (n, H, d_head) of some layers."""
+        """Run a sentence, and return its weights, the heads' outputs and the last states.
+
+        `changes` edits the heads' outputs (n, H, d_head) of some layers, by the layer from 0.
+        """
         outputs: dict[int, Tensor] = {}
 
         def hook(layer: int) -> Any:
@@ -186,7 +199,10 @@ def shuffled(text: str, seed: int) -> str:
 
 
 def measure_scores(model: Model, chosen_on: list[Group], claimed_on: list[Group]) -> dict[str, Any]:
-    """Choose the head with the largest score on one half; measure it on the other, with two controls."""
+    """Choose the head with the largest score of each kind on one half, and measure it on the other.
+
+    The controls are the same sentences with their words shuffled, and untrained models.
+    """
     texts = [[text for group in half for text in group.texts] for half in (chosen_on, claimed_on)]
     first, second = (scores_of(model, each) for each in texts)
     mixed = scores_of(model, [shuffled(text, i) for i, text in enumerate(texts[1])])
@@ -216,7 +232,7 @@ class Looks(NamedTuple):
 
 
 def looks_of(model: Model, half: list[Group]) -> Looks:
-    """Return how much *it* attends to each noun, for each text of these groups, by layer and head."""
+    """Return the weights of *it* on each noun, for each text of these groups, by layer and head."""
     found = []
     for group in half:
         both = []
@@ -266,7 +282,10 @@ def measure_it(chosen_on: Looks, claimed_on: Looks, head_before: tuple[int, int]
 
 
 def about_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
-    """Return how one head moves when the adjective changes, and where *it* looks."""
+    """Return how one head moves when the adjective changes, and where *it* looks: shares, weights and a rank.
+
+    `layer` and `head` count from 0.
+    """
     movement = moved(looks)
     means = movement.mean(0).flatten()
     of_order = [[i for i, group in enumerate(looks.groups) if group.order == order] for order in (0, 1)]
@@ -310,7 +329,11 @@ def means_of(model: Model, half: list[Group]) -> Tensor:
 
 
 def reading(model: Model, states: Tensor, group: Group, which: int, readings: dict[str, Tensor]) -> float:
-    """Return how much nearer the sentence's vector is to the right reading than to the wrong one (cosines)."""
+    """Return how much nearer the sentence's vector is to the right reading than to the wrong one (cosines).
+
+    A reading is the sentence "The NOUN was ADJECTIVE." `states` are those of text number `which` of the group.
+    `readings` has the vectors of readings that are known, and gets new ones.
+    """
     vector = states.mean(0)
     adjective = group.adjectives[which]
     near = []
@@ -323,7 +346,9 @@ def reading(model: Model, states: Tensor, group: Group, which: int, readings: di
 
 
 def measure_interventions(model: Model, half: list[Group], means: Tensor, layer: int, head: int) -> dict[str, Any]:
-    """Change one head's output at *it*, and every other head's of its layer as a control; see what moves at the end.
+    """Change one head's output at *it*, and every other head's of its layer as a control; return what moves at the end.
+
+    The output becomes 0 ("off"), its mean, or that in the sentence with the other adjective ("patched").
 
     to the partner   share of the way that the last state of *it* goes to that of the sentence with the other adjective
     state            1 − cosine of the last state of *it* with that of the whole model
@@ -366,7 +391,10 @@ def measure_interventions(model: Model, half: list[Group], means: Tensor, layer:
 
 
 def replacing(at: int, head: int, row: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a change that replaces the output of one head at one position."""
+    """Return a change, for `Model.run`, that replaces the output of one head at one position by this row.
+
+    It writes into the tensor that it gets.
+    """
 
     def change(heads: Tensor) -> Tensor:
         heads[at, head] = row
@@ -376,7 +404,7 @@ def replacing(at: int, head: int, row: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def reading_without_the_sentence(model: Model, half: list[Group]) -> float:
-    """Return the control of the readings: how often "The thing was ADJECTIVE." alone is nearer to the right one."""
+    """Return how often "It was too ADJECTIVE." alone is nearer to the right reading: the control of the readings."""
     readings: dict[str, Tensor] = {}
     found = []
     for group in half:
@@ -387,7 +415,7 @@ def reading_without_the_sentence(model: Model, half: list[Group]) -> float:
 
 
 def measure() -> dict[str, Any]:
-    """Return all that is measured."""
+    """Run all measurements, and return their results by name. Torch then uses one thread."""
     torch.set_num_threads(1)  # the sentences are short: two threads would wait for each other
     model = Model()
     halves = [groups(0), groups(1)]
@@ -417,7 +445,7 @@ def rounded(value: Any) -> Any:
 
 
 def main() -> None:
-    """Measure, print, and write the results."""
+    """Measure, write the results into RESULTS, rounded to four decimals, and print them."""
     found = rounded(measure())
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))

@@ -202,7 +202,10 @@ class Server:
     line: Any = field(default_factory=threading.Lock)  # when slow, it sends one piece at a time
 
     def file(self, path: str) -> Path:
-        """Return the file for an address. Files that a page loads from other hosts are in the npm packages."""
+        """Return the path of the file for an address; it may not exist.
+
+        Files that a page loads from other hosts are in the npm packages.
+        """
         name = path.split("?")[0].lstrip("/")
         package = CDN.fullmatch(name)
         if package is None:
@@ -211,7 +214,11 @@ class Server:
         return DEFAULTS / "node_modules" / package["name"] / package["inside"]
 
     def body(self, path: str) -> bytes | None:
-        """Return the bytes that are sent for an address, gzipped unless their format is compressed; None if no file."""
+        """Return the bytes that are sent for an address; None if there is no file.
+
+        They are gzipped unless their format is compressed. In pages, addresses of other hosts become addresses of this
+        server.
+        """
         file = self.file(path)
         file = file if file.is_file() else file.with_name(file.name + ".js")
         if not file.is_file():
@@ -239,7 +246,7 @@ class Server:
 
 @contextmanager
 def serve(folder: Path) -> Iterator[Server]:
-    """Serve a folder until the end of the block, and yield the server."""
+    """Serve a folder on a free port of localhost until the end of the block, and yield the server."""
     served = Server(folder)
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -268,7 +275,12 @@ def serve(folder: Path) -> Iterator[Server]:
 
 
 def open_page(browser: Browser, address: str, slow: bool = False, **look: Any) -> tuple[Page, CDPSession]:
-    """Open an address in a fresh context, where nothing is cached."""
+    """Open an address in a fresh context, where nothing is cached.
+
+    Return the page and its session of the DevTools protocol.
+
+    `slow` simulates the slow connection and CPU; `look` are options of the context.
+    """
     page = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **look}).new_page()
     session = page.context.new_cdp_session(page)
     if slow:
@@ -288,7 +300,10 @@ def start_widgets(page: Page) -> None:
 
 
 def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, float]:
-    """Return the kB of a first load and of a load after another page, each with all widgets started, and the shift."""
+    """Return the kB of a first load and of a load after another page, and the layout shift of the first load.
+
+    All widgets are started each time.
+    """
     server.sent = 0
     page, _ = open_page(browser, f"{server.address}/{name}")
     start_widgets(page)
@@ -376,7 +391,11 @@ def solved(name: str) -> dict[str, str]:
 
 
 def check_times(browser: Browser, server: Server) -> str:
-    """Return a line with the seconds until the first card of a check, and the memory of the tab after all checks."""
+    """Return lines with the seconds until the first card of a check, and the memory of the tab after all checks.
+
+    They are measured at a first and at a later visit, fast and slow. For the later visit, a service worker is written
+    and then removed.
+    """
     answers, waits = solved(CHECKED), []
     first = next(iter(answers))
     (server.folder / "sw.js").write_text(worker(server.folder), encoding="utf-8")
@@ -497,7 +516,10 @@ COLUMNS: dict[str, tuple[str, str]] = {
 def measure(
     browser: Browser, server: Server, name: str, parts: set[str]
 ) -> tuple[dict[str, Any], list[tuple[str, float]]]:
-    """Return the page's row of the table, and the longest step of each of its sliders and drags."""
+    """Return the page's row of the table, and the longest step in ms of each of its sliders and drags.
+
+    Only these parts are measured: weight, ready, paint, steps, faults.
+    """
     row: dict[str, Any] = {}
     steps: list[tuple[str, float]] = []
     address = f"{server.address}/{name}"
@@ -516,7 +538,7 @@ def measure(
 
 
 def shown(name: str, row: dict[str, Any]) -> str:
-    """Return a row of the table as text."""
+    """Return a row of the table as text, with "–" for what was not measured."""
     cells = [
         form.format(row[key]) if row.get(key) is not None else "–".rjust(len(form.format(0)))
         for key, (_, form) in COLUMNS.items()
@@ -525,7 +547,10 @@ def shown(name: str, row: dict[str, Any]) -> str:
 
 
 def build_defaults() -> Path:
-    """Build a chapter with Jupyter Book's defaults, fetch what it loads from other hosts, and return its folder."""
+    """Build a chapter with Jupyter Book's defaults, and return the folder of its pages.
+
+    The files that it loads from other hosts are fetched from npm, into DEFAULTS.
+    """
     book = DEFAULTS / "book"
     (book / "chapters").mkdir(parents=True, exist_ok=True)
     (book / f"{COMPARED}.ipynb").write_bytes((ROOT / f"{COMPARED}.ipynb").read_bytes())

@@ -117,7 +117,7 @@ JOBS = {
 
 @contextmanager
 def opened(browser: Browser, job: Job) -> Iterator[Page]:
-    """Open a page with the widget alone."""
+    """Open a page with the widget alone, made slow as the job says, and yield it; close it at the end."""
     page = browser.new_page(viewport={"width": 800, "height": 900})
     page.route(ADDRESS, lambda route: route.fulfill(body="<!doctype html>", content_type="text/html"))
     if job.slow == "simd":
@@ -141,7 +141,7 @@ def tab() -> psutil.Process:
 
 @contextmanager
 def quarter(process: psutil.Process) -> Iterator[None]:
-    """Let a process run for 4 ms in 16."""
+    """Let a process run for only 4 ms in 16 during the block, by signals."""
     ended = threading.Event()
 
     def beat() -> None:
@@ -162,7 +162,7 @@ def quarter(process: psutil.Process) -> Iterator[None]:
 
 @contextmanager
 def traced(browser: Browser, page: Page) -> Iterator[list[float]]:
-    """Trace the page, and add the processor times of its thread's tasks, in ms, to a list."""
+    """Trace the page during the block. After it, the list has the processor times of its thread's tasks, in ms."""
     times: list[float] = []
     browser.start_tracing(page=page, categories=["toplevel"])
     yield times
@@ -173,7 +173,11 @@ def traced(browser: Browser, page: Page) -> Iterator[list[float]]:
 
 
 def trained(browser: Browser, page: Page, job: Job) -> dict[str, Any]:
-    """Train once, and return what was seen."""
+    """Press Train once, and return what was seen: results, seconds, and whether they are good.
+
+    Raises:
+        RuntimeError: the widget says of a fast browser that it is slow, or the reverse.
+    """
     task = job.traits.get("task", "tagger")
     longest = None
     if job.slow == "all":
@@ -209,7 +213,7 @@ def used(page: Page) -> float:
 
 
 def line(name: str, runs: Sequence[dict[str, Any]]) -> str:
-    """Return a line of the table."""
+    """Return a line of the table for a job: means over its runs, and the worst in brackets."""
     worst = {"result": max if "repeater" in name else min, "kept out": min, "score": min}
     cells = [f"{name:15} {sum(run['good'] for run in runs):3} of {len(runs):2}"]
     for key, places in [("result", 3), ("kept out", 2), ("score", 2), ("seconds", 1), ("first", 2), ("learned", 1)]:

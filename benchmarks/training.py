@@ -89,7 +89,10 @@ Job = tuple[str, str, str, int]  # where, task, case, seed
 
 
 def train_in_torch(task: str, options: Options, seed: int) -> dict[str, float]:
-    """Train one case with torch, and measure it."""
+    """Train one case with torch, and return its measures.
+
+    They are the shares of *it* right ("it", "held_out"), or the surprises and the best induction score of a repeater.
+    """
     given = {"n_layers" if name == "layers" else name: value for name, value in options.items()}
     given["rate"] = RATES[task] * given.get("rate", 1)
     off = LeftOut(**{name: given[name] for name in PARTS if name in given})
@@ -116,7 +119,7 @@ class Engine:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def train(self, task: str, options: Options, seed: int, sizes: Options) -> dict[str, float]:
-        """Train one case, and measure it."""
+        """Train one case with the page's engine, and return its measures. `sizes` changes the sizes of the model."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         job = {"task": task, "options": options, "seed": seed, "sizes": sizes}
@@ -127,7 +130,10 @@ class Engine:
 
 
 def jobs(seeds: int) -> Iterator[tuple[Job, Options, Options]]:
-    """Yield all trainings: the table first, then the controls."""
+    """Yield all trainings: the table first, then the controls.
+
+    Each is (where, task, case, seed), the options of the training, and the sizes of the model where they differ.
+    """
     for seed in range(seeds):
         for where in ("page", "torch"):
             for task, cases in CASES.items():
@@ -156,7 +162,10 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Train each case that has no stored result yet, and print or store the means over seeds."""
+    """Train each case that has no stored result yet, store its result, and print the mean and values of each case.
+
+    With --store, write them into the package.
+    """
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", default="", help="only the cases with this word in their names")

@@ -96,7 +96,7 @@ def counted(cost: Cost) -> Callable[[Tensor, Tensor], Cost]:
 
 
 def variants(n: int, device: str) -> dict[str, Variant]:
-    """Return all variants for one n, with their random parameters."""
+    """Return all variants for one n by their names, with their costs, and with random parameters drawn from n."""
     generator = torch.Generator().manual_seed(n)
     height = 2 ** (int(math.log2(n)) // 2)
     n_buckets = max(2, n // BUCKET)
@@ -168,7 +168,7 @@ def relative_error(seen: Tensor, full: Tensor) -> float:
 
 
 def best_time(run: Callable[[], Tensor], device: str, seconds: float) -> float:
-    """Return the milliseconds of the fastest run, of at least one and up to 100 that fit into the time."""
+    """Return the milliseconds of the fastest run, of at least one and up to 100 that fit into `seconds`."""
     times: list[float] = []
     while not times or (sum(times) < seconds and len(times) < 100):
         start = time.perf_counter()

@@ -27,7 +27,7 @@ def without_positions(code: CodeType) -> CodeType:
 
 
 def drop_annotations(tree: ast.Module) -> None:
-    """Remove the annotations of all functions, except those of a parameter that is a tensor."""
+    """Change the tree: without the annotations of functions, except those of a parameter that is a tensor."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and not (isinstance(node.annotation, ast.Name) and node.annotation.id == "Tensor"):
             node.annotation = None
@@ -36,7 +36,10 @@ def drop_annotations(tree: ast.Module) -> None:
 
 
 def pyc_content(file: str, source: bytes) -> bytes:
-    """Return the content of a module's .pyc file (PEP 552), which Python loads without checking the source."""
+    """Return the content of a module's .pyc file (PEP 552), which Python loads without checking the source.
+
+    It has no docstrings and no annotations but `Tensor`, and of each function only the first line number.
+    """
     tree = ast.parse(source)
     drop_annotations(tree)
     code = compile(tree, file, "exec", dont_inherit=True, optimize=2)
@@ -44,7 +47,10 @@ def pyc_content(file: str, source: bytes) -> bytes:
 
 
 def compile_archive(name: str, place: str) -> None:
-    """Compile the modules of an archive that were imported from the folder `place`; copy its other files unchanged."""
+    """Compile the modules of the archive /NAME that were imported from the folder `place`, and write /compiled-NAME.
+
+    Its other files are copied unchanged.
+    """
     imported = {getattr(module, "__file__", None) for module in sys.modules.values()}
     files = {}
     with zipfile.ZipFile(f"/{name}") as archive:

@@ -58,7 +58,10 @@ class Cell(NamedTuple):
 
 # ── kinds of cells ────────────────────────────────────────────────────────────────────────────────
 def page_cells(cells: list[dict[str, Any]]) -> list[Cell]:
-    """Return the code cells of an exercise to which the page adds something. An answer has the points of its check."""
+    """Return the code cells of an exercise to which the page adds something. An answer has the points of its check.
+
+    Without a check, it has 0.
+    """
     found = list(cells_with_kinds(cells))
     points = {cell.question: cell.points for cell in found if cell.kind == "check"}
     return [cell._replace(points=points.get(cell.question, 0)) if cell.kind == "answer" else cell for cell in found]
@@ -116,7 +119,10 @@ def printed() -> str:
 
 
 def answer(cell: Cell) -> str:
-    """Return the editor of an answer, which holds the stub, and its check. Parts of earlier answers have no check."""
+    """Return the editor of an answer, which holds the stub, and the button and card of its check.
+
+    A cell with parts of earlier answers has no check, but a button that brings them.
+    """
     brought = BROUGHT.findall(cell.source)
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
     name = f' data-name="{named[1]}"' if named else ""
@@ -135,9 +141,10 @@ def attempt(cell: Cell) -> str:
 
 
 def editor(key: str, label: str, source: str, more: str = "") -> str:
-    """Return a text area. When the reader focuses it, `page.js` replaces it by a code editor.
+    """Return a text area for code as HTML. When the reader focuses it, `page.js` replaces it by a code editor.
 
     Until then, and until its text is another one, it is drawn with the colours and the indentation of that editor.
+    `key` is its name, `label` its text for screen readers, `more` further attributes.
     """
     rows = max(2, source.count("\n") + 1)
     return (
@@ -150,7 +157,10 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
 
 
 def buttons(do: str, more: str = "") -> str:
-    """Return the button that runs or checks a cell, the Stop button, and an element for status messages."""
+    """Return the button that runs or checks a cell, the Stop button, and an element for status messages.
+
+    `do` is "run" or "check"; "run" also has the Restart button. `more` is HTML behind them.
+    """
     word = t("Run") if do == "run" else t("Check")
     run = f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>'
     stop = f'<button type="button" class="qkv-run" data-do="stop" disabled>{t("Stop")}</button>'
@@ -170,7 +180,10 @@ def runnable(name: str) -> str:
 
 
 def not_here(why: str) -> str:
-    """Return the note below a chapter's cell that prints, but cannot run on the page."""
+    """Return the note below a chapter's cell that prints, but cannot run on the page.
+
+    `why` follows the word "it": "uses NAME" or another reason.
+    """
     _, uses, name = why.partition("uses ")
     reason = t("uses {name}", name=name) if uses else t(why)
     words = t("In the notebook only: it {why}.", why=reason)

@@ -56,7 +56,8 @@ class Interpreter:
     def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
         """Run the last cell, after those above that have not run. Return its output, or a TimeoutError as its problem.
 
-        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer.
+        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer. The process
+        is started if there is none; it ends after a request that takes too long or leaves much memory in use.
         """
         process = self.process or self.start()
         process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")
@@ -88,7 +89,7 @@ def processor_time(process: psutil.Popen) -> float:
 
 @cache
 def packed() -> tempfile.TemporaryDirectory[str]:
-    """Pack what a page loads, once per process, and return the folder, which goes with the process."""
+    """Pack what a page loads, once per process, and return the folder, which is deleted with the process."""
     folder = tempfile.TemporaryDirectory()
     pack.pack(Path(folder.name))
     return folder
@@ -96,7 +97,7 @@ def packed() -> tempfile.TemporaryDirectory[str]:
 
 @contextmanager
 def interpreter() -> Iterator[Interpreter]:
-    """Yield the page's Python, packed as for the site."""
+    """Yield the page's Python, packed as for the site. Its process is ended after the block."""
     python = Interpreter(Path(packed().name))
     try:
         yield python

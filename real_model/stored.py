@@ -22,7 +22,10 @@ TARGET = Path(__file__).resolve().parents[1] / "src" / "qkv" / "widgets" / "real
 
 
 def main() -> None:
-    """Run the model, with the weights that the page computes with, and write its attention weights as bytes."""
+    """Run the model on the sentences, with the weights that the page computes with, and write TARGET.
+
+    It has the sentences, their tokens, and all attention weights as bytes from 0 to 255, in hexadecimal digits.
+    """
     files = pack.package_files()
     sizes: dict[str, Any] = {"hidden_size": pack.WIDTH, "num_hidden_layers": pack.LAYERS}
     sizes |= {"intermediate_size": 4 * pack.WIDTH, "attn_implementation": "eager"}

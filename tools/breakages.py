@@ -24,7 +24,10 @@ GATE = ["-m", "not slow"]  # for whole test files: the gate alone must notice a 
 
 
 def scratch_copy(home: Path) -> Path:
-    """Copy all files that git tracks, in their present state, and link node_modules. Return the copy's folder."""
+    """Copy all files that git tracks, in their present state, into a folder, and link node_modules.
+
+    Return the copy's folder.
+    """
     copy = home / "copy"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in filter(None, listed.stdout.split("\0")):
@@ -42,7 +45,11 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
 
 
 def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
-    """Return the names of the tests that fail in the copy, up to the first."""
+    """Return the names of the tests that fail in the copy, up to the first one; none if all pass.
+
+    Raises:
+        SystemExit: pytest did not find the tests.
+    """
     whole = not any("::" in test for test in tests)
     done = run([*PYTEST, *options, *(GATE if whole else []), *tests], copy)
     if done.returncode in (4, 5):
@@ -80,7 +87,11 @@ def replay(copy: Path, breakage: dict) -> list[str]:
 
 
 def main() -> int:
-    """Replay the chosen breakages. Return the exit code: 1 if no test failed for one of them."""
+    """Replay the breakages whose names have one of the given words. Return 1 if no test failed for one of them, else 0.
+
+    Raises:
+        SystemExit: an entry is outdated, or a test fails before anything is broken.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", help="only breakages whose name contains one of these words")
     words = parser.parse_args().words

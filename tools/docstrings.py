@@ -18,7 +18,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def functions(owner: ast.Module | ast.ClassDef) -> Iterator[tuple[ast.Module | ast.ClassDef, Function]]:
-    """Yield the functions of a module, and those of its classes, each with its module or class."""
+    """Yield the functions of a module, and those of its classes, each with its module or class.
+
+    Functions inside functions are left out.
+    """
     for node in owner.body:
         if isinstance(node, ast.ClassDef):
             yield from functions(node)
@@ -35,7 +38,7 @@ def needs_docstring(owner: ast.Module | ast.ClassDef, function: Function) -> boo
 
 
 def main() -> int:
-    """Print these functions. Return the exit code: 1 if there are some."""
+    """Print the functions that need a docstring and have none. Return the exit code: 1 if there are some, else 0."""
     found = [
         f"{path.relative_to(ROOT)}:{function.lineno}: {function.name} has no docstring"
         for folder in FOLDERS

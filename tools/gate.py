@@ -64,7 +64,7 @@ SHOWN = ("unit", "browser", "sweeps")  # steps whose output is shown while they 
 
 
 def run_and_show(name: str, command: list[str]) -> bool:
-    """Run a command, and print each line that it writes, with the step's name. Return whether it succeeded."""
+    """Run a command, and print each line that it writes, behind the step's name. Return whether it succeeded."""
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", **options) as running:
         for line in running.stdout or ():
@@ -73,7 +73,10 @@ def run_and_show(name: str, command: list[str]) -> bool:
 
 
 def run_two_at_a_time(commands: list[list[str]]) -> bool:
-    """Run all commands, also after a failure; print the output of those that failed. Return whether all passed."""
+    """Run all commands, two at the same time, also after a failure.
+
+    Print the output of those that failed. Return whether all passed.
+    """
 
     def output_if_failed(command: list[str]) -> str:
         done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
@@ -86,7 +89,10 @@ def run_two_at_a_time(commands: list[list[str]]) -> bool:
 
 
 def run_step(number: int, total: int, step: Step) -> bool:
-    """Run a step's commands and print the result. Return whether all of them passed."""
+    """Run a step's commands, and print its number, its checks, the result and the seconds.
+
+    Return whether all of them passed.
+    """
     name, checks, commands = step
     print(f"[{number}/{total}] {name}: {checks}", flush=True)
     started = time.monotonic()
@@ -118,7 +124,7 @@ def run_steps(steps: list[Step]) -> list[bool]:
 
 
 def main() -> int:
-    """Run the chosen steps. Return the exit code: 1 if a step failed."""
+    """Run the chosen steps. Return the exit code: 1 if a step failed, else 0. An unknown step ends with SystemExit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [name for name, _, _ in STEPS + SWEEPS]
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"only these: {', '.join(names)}")

@@ -59,7 +59,11 @@ class ForkProvisioner(LocalProvisioner):
     """A provisioner that forks kernels instead of starting a command."""
 
     async def launch_kernel(self, cmd: list[str], **options: Any) -> KernelConnectionInfo:
-        """Start the kernel in a forked process, and return how to connect to it."""
+        """Start the kernel in a forked process, and return how to connect to it.
+
+        `cmd` is the command that would start one: of it, only the connection file is used; of `options`, the working
+        folder and stderr.
+        """
         connection = cmd[cmd.index("-f") + 1]
         kernel = Kernel(target=run_kernel, args=(connection, options["cwd"], DupFd(options["stderr"].fileno())))
         kernel.start()

@@ -28,6 +28,8 @@ RUN_AGAIN = ("book/xray.ipynb",)  # their outputs are sentences of the package, 
 def prepare(language: str, folder: Path, toc: Path, english: Path) -> list[str]:
     """Write what the site of a language is built from into a folder. Return the notebooks that have to run there.
 
+    The texts of `skin` are in this language afterwards.
+
     Args:
         language: its code, such as zh_TW
         folder: where all of it is written
@@ -56,7 +58,10 @@ def write(path: Path, text: str) -> None:
 
 
 def table_of_contents(toc: Path) -> str:
-    """Return the table of contents with translated captions, and without the solutions, which are in English alone."""
+    """Return a table of contents as YAML, with translated captions.
+
+    It has no solutions, which are in English alone.
+    """
     table = yaml.safe_load(toc.read_text(encoding="utf-8"))
     parts = table.get("parts", [])
     for part in parts:
@@ -69,7 +74,7 @@ def table_of_contents(toc: Path) -> str:
 def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path) -> list[str]:
     """Write a cache with the woven notebooks and their outputs, which Jupyter Book takes from there.
 
-    Return the notebooks that have no outputs in it yet.
+    An earlier cache is deleted. Return the paths of the notebooks in RUN_AGAIN, which have to run in this language.
     """
     to_run = []
     place = folder / "_build" / ".jupyter_cache"
@@ -102,7 +107,10 @@ def cached(cache: Any, notebook: Any) -> dict[str, Any]:
 
 
 def with_outputs(notebook: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook with the outputs of its run. A cache holds the code cells alone."""
+    """Put the outputs of a run into a notebook, and return it.
+
+    The run comes from a cache, which has only the code cells.
+    """
     cells = iter([cell for cell in run["cells"] if cell["cell_type"] == "code"])
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":

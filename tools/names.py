@@ -54,7 +54,10 @@ def names_at(place: str) -> list[str]:
 
 
 def names(path: str) -> dict[str, list[str]]:
-    """Return the names of a fresh interpreter that finds modules in this folder first."""
+    """Return the names of modules and classes as a new interpreter sees them.
+
+    It finds modules in the folder `path` first.
+    """
     code = "import json; from tools.names import own_names; print(json.dumps(own_names()))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([path, str(ROOT), str(ROOT / "src")])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)

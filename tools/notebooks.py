@@ -67,9 +67,10 @@ def new_id(cell: NotebookNode, taken: set[str]) -> str:
 
 
 def normalised_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
-    """Return a cell in the normal form, with text outputs if it has an execution count (`run`).
+    """Return a cell in the normal form.
 
-    nbval compares the outputs of a cell only if it has an execution count.
+    `run` is its execution count; with None, it gets none, and no outputs. nbval compares the outputs of a cell only if
+    it has a count.
     """
     metadata = {key: cell.metadata[key] for key in CELL_METADATA if cell.metadata.get(key) not in (None, [])}
     if "remove-input" in metadata.get("tags", []):
@@ -152,7 +153,11 @@ def findings(path: Path) -> list[Finding]:
 
 
 def chosen_notebooks(paths: list[str]) -> list[Path]:
-    """Return the notebooks at and below these paths, or all of the course's if there are no paths."""
+    """Return the notebooks at and below these paths, or all of the course's if there are no paths.
+
+    Raises:
+        SystemExit: a path does not exist.
+    """
     roots = [Path(path) for path in paths] or [ROOT / folder for folder in FOLDERS]
     missing = [str(root) for root in roots if paths and not root.exists()]
     if missing:
@@ -168,7 +173,7 @@ def short_path(path: Path) -> str:
 
 
 def check(paths: list[Path]) -> int:
-    """Print all findings, and the command that fixes them. Return the exit code: 1 if there are findings."""
+    """Print all findings, and the command that fixes them. Return the exit code: 1 if there are findings, else 0."""
     bad = [(path, found) for path in paths if (found := findings(path))]
     for path, found in bad:
         for finding in found:
@@ -179,7 +184,7 @@ def check(paths: list[Path]) -> int:
 
 
 def normalise(paths: list[Path]) -> int:
-    """Rewrite each notebook that is not in the normal form. Return the exit code, always 0."""
+    """Rewrite each notebook that is not in the normal form, and print its name. Return the exit code, always 0."""
     for path in paths:
         text, notebook = read(path)
         clean = as_json(normalised(notebook, keeps_outputs(path)))

@@ -71,7 +71,10 @@ def print_page(page: Page, address: str) -> PdfReader:
 
 
 def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfWriter:
-    """Join the PDFs of all pages, with an outline. A link to a page of the site becomes a link to its first sheet."""
+    """Join the PDFs of all pages, with an outline of their titles, and return the book.
+
+    A link to a page of the site, whose addresses begin with `base`, becomes a link to its first sheet.
+    """
     from pypdf import PdfWriter
 
     book, starts = PdfWriter(), {}
@@ -86,7 +89,10 @@ def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfW
 
 
 def link_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -> None:
-    """Point a link to a page of the served site at its first sheet; remove the target of a link to another file."""
+    """Change a link to a page of the served site, so that it leads to the page's first sheet.
+
+    A link to another file of the site loses its target; links to other hosts stay.
+    """
     from pypdf.generic import ArrayObject, NameObject
 
     action = note.get("/A")
@@ -101,7 +107,7 @@ def link_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -
 
 
 def number_sheets(book: PdfWriter, browser: Browser) -> None:
-    """Print its number on each sheet."""
+    """Print its number on each sheet of the book, which is changed."""
     from pypdf import PdfReader
 
     page = browser.new_page()
@@ -147,7 +153,7 @@ def make_pdf(out: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line. Return the exit code."""
+    """Make the PDF. Return the exit code: 1 if it could not be made, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=site.BUILD / "qkv.pdf", metavar="FILE", help="default: %(default)s")
     try:

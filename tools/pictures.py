@@ -38,14 +38,14 @@ CARD = """() => {
 
 
 def save(page: Page, name: str, selector: str) -> None:
-    """Save a screenshot of a part of the page, with at most 64 colours."""
+    """Save a screenshot of the first part of the page that the selector finds, with at most 64 colours."""
     picture = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(STATIC / name, optimize=True)
     print(f"{name}: {picture.width} × {picture.height}, {(STATIC / name).stat().st_size:,} bytes")
 
 
 def main() -> None:
-    """Take both screenshots."""
+    """Take both screenshots, and write them into book/static."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 900}, device_scale_factor=1.5)

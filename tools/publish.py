@@ -121,7 +121,7 @@ def build_wheel(folder: Path, solutions: bool = True) -> Path:
 
 
 def remove_from_wheel(wheel: Path, folder: str) -> None:
-    """Remove a folder from a wheel, and the lines about it from the wheel's list of files."""
+    """Change a wheel: without a folder, and without the lines about it in the wheel's list of files."""
     part = wheel.with_suffix(".part")
     with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as after:
         for info in before.infolist():
@@ -179,7 +179,10 @@ def with_published_links(source: str, page: str, where: Place) -> str:
 
 
 def pages() -> Iterator[str]:
-    """Yield the names of the notebooks that are published, without the suffix: chapters/03_scaling."""
+    """Yield the names of the notebooks that are published, without the suffix: chapters/03_scaling.
+
+    The last one is the page about `look`.
+    """
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).glob("**/[0-9][0-9]_*.ipynb")):
             yield path.relative_to(ROOT).with_suffix("").as_posix()
@@ -229,6 +232,8 @@ def write_language(where: Place, folder: Path, source: Path) -> list[str]:
 def push(folder: Path, branch: str) -> None:
     """Replace a branch of this repository's origin by one commit without a parent, with the files of a folder.
 
+    It is pushed by force, and changes nothing in this working tree.
+
     Raises:
         StoppedError: the folder is empty, or git failed.
     """
@@ -265,7 +270,7 @@ def git(*arguments: str, at: Path | None = None, environment: dict[str, str] | N
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line. Return the exit code."""
+    """Run the command line. Return the exit code: 1 if it stopped with a problem, which is printed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     wheel = commands.add_parser("wheel", help="build the wheel")

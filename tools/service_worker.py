@@ -42,7 +42,10 @@ def hashes(site: Path, files: list[Path]) -> dict[str, str]:
 
 
 def worker(site: Path) -> str:
-    """Return the code of the service worker, with all files of this build and their hashes."""
+    """Return the code of the service worker, with the languages, and with all files of this build and their hashes.
+
+    The files of Python have a version of their own, and those of the real model are left out.
+    """
     python = [file for file in files_of(site) if file.is_relative_to(site / PYTHON)]
     files = [file for file in files_of(site) if file not in python and not file.is_relative_to(site / MODEL)]
     constants: dict[str, Any] = {"VERSION": version(files), "PYTHON": version(python)}

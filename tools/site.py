@@ -76,7 +76,7 @@ class StoppedError(Exception):
 
 
 def digest(files: Iterable[Path], *more: str) -> str:
-    """Return a hash of the names and contents of files, and of further texts."""
+    """Return a hash of the names and contents of files of the repository, in any order, and of further texts."""
     total = hashlib.sha256("\0".join(more).encode())
     for file in sorted(files):
         total.update(f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes())
@@ -106,7 +106,7 @@ class Options:
 
 
 def pages_address(repository: str) -> str:
-    """Return the GitHub Pages address of a repository `owner/name`; an empty string if there is no repository."""
+    """Return the GitHub Pages address of a repository `owner/name`, with a slash; "" if there is no repository."""
     owner, _, name = repository.partition("/")
     own = name.lower() == f"{owner}.github.io".lower()
     return f"https://{owner.lower()}.github.io/{'' if own else f'{name}/'}" if name else ""
@@ -149,7 +149,11 @@ def require(present: bool, what: str, command: str) -> None:
 
 
 def bundle() -> str:
-    """Run step 1: bundle the widgets' JavaScript and style for the site. Return an empty report."""
+    """Run step 1: bundle the widgets' JavaScript and style for the site. Return an empty report.
+
+    Raises:
+        StoppedError: node or a package is missing, or the bundler failed.
+    """
     require(shutil.which("node") is not None, "Node.js", "sudo apt-get install nodejs npm   (or https://nodejs.org)")
     require((ROOT / "node_modules" / "katex").exists(), "node_modules", "npm ci")
     ASSETS.mkdir(parents=True, exist_ok=True)
@@ -186,7 +190,7 @@ def table_of_contents(options: Options) -> Path:
 
 
 def refresh_cache() -> None:
-    """Delete all cached outputs if the package or a library that they depend on has changed."""
+    """Delete all cached outputs if the package or a library that they depend on has changed since they were made."""
     stamp, current = CACHE / "stamp", package_fingerprint()
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != current:
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -205,7 +209,10 @@ def kernel_environment() -> dict[str, str]:
 
 
 def run_notebook(path: str) -> tuple[str, Any, float, str]:
-    """Run one notebook in its folder. Return its path, the notebook with outputs, the seconds, and the error or ""."""
+    """Run one notebook in its folder, in a new kernel.
+
+    Return its path, the notebook with outputs, the seconds, and the text of the error or "".
+    """
     import nbformat
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -231,7 +238,10 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
 
 
 def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
-    """Return a client that runs a notebook in a folder, with the kernel's connection file in a private folder."""
+    """Return a client that runs a notebook in a folder, each cell for at most 600 seconds.
+
+    The kernel's connection file is in the folder `private`.
+    """
     from nbclient import NotebookClient
 
     from tools.kernels import kernel_manager
@@ -267,7 +277,7 @@ def execute() -> str:
 
 
 def run_into(cache: Any, paths: list[str]) -> None:
-    """Run notebooks, and put them with their outputs into a cache.
+    """Run notebooks, put them with their outputs into a cache, and print their seconds.
 
     Raises:
         StoppedError: a notebook failed.
@@ -304,7 +314,11 @@ def write_english(options: Options) -> str:
 
 
 def write_language(options: Options, language: str) -> str:
-    """Run a further step: write the pages in a language into their folder of the site. Return an empty report."""
+    """Run a further step: write the pages in a language into their folder of the site. Return an empty report.
+
+    Raises:
+        StoppedError: a notebook failed, or Jupyter Book found a problem.
+    """
     from jupyter_cache import get_cache
 
     from tools import languages
@@ -350,7 +364,7 @@ def write_pages(options: Options, source: Path, toc: Path) -> None:
 
 
 def run_step(number: str, name: str, step: Callable[[], str]) -> None:
-    """Run a step, and print its time and its report."""
+    """Run a step, and print its number, its name, its seconds and the report that it returns."""
     print(f"[{number}] {name} …", end="", flush=True)
     start = time.perf_counter()
     report = step()
@@ -432,7 +446,13 @@ def free_port(first: int) -> int:
 
 
 def serve(port: int | None, options: Options) -> None:
-    """Build the site, then serve it until Ctrl-C."""
+    """Build the site, then serve it on localhost until Ctrl-C.
+
+    Without a port, it is the first free one from 8000.
+
+    Raises:
+        StoppedError: the build failed, or no port is free.
+    """
     build(options)
     chosen = port or free_port(8000)
     handler = functools.partial(Handler, directory=str(HTML))
@@ -445,7 +465,7 @@ def serve(port: int | None, options: Options) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line. Return the exit code."""
+    """Run the command line. Return the exit code: 1 if it stopped with a problem, which is printed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     for_build = commands.add_parser("build", help="build the site, if something changed")

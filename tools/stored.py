@@ -29,7 +29,10 @@ def notebooks() -> list[Path]:
 
 
 def measured_again(path: Path, folder: Path) -> dict[str, Any]:
-    """Run one notebook with its trainings in a folder, and return what it would store."""
+    """Run one notebook with its trainings in a folder, and return what it would store, by name.
+
+    Cells with the tag skip-execution are left out.
+    """
     file = folder / "results.json"
     kernel_sees = {**os.environ, AGAIN: str(file), "OMP_NUM_THREADS": "1"}
     client = NotebookClient(
@@ -45,7 +48,10 @@ def measured_again(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def main(paths: list[Path]) -> None:
-    """Measure the results of some notebooks again, and store them."""
+    """Measure the results of these notebooks again, and store them beside the others.
+
+    Without paths, measure those of all notebooks that have some, and store only these.
+    """
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if paths else {}
     for path in paths or notebooks():
         with tempfile.TemporaryDirectory() as folder:

@@ -34,7 +34,7 @@ def chromium() -> str | None:
 
 @functools.cache
 def playwright_build(kind: str) -> str | None:
-    """Return the path of the browser (chromium, firefox or webkit) that Playwright downloaded.
+    """Return the path of the browser (chromium, firefox or webkit) that Playwright downloaded, or None.
 
     A separate process finds it, because Playwright can only be started once in a process.
     """
@@ -90,7 +90,7 @@ def _may_install() -> list[str] | None:
 
 
 def how_to_get(name: str) -> str:
-    """Return the command with which a user installs a program on this system."""
+    """Return the command, or the advice, with which a user installs a program on this system."""
     if shutil.which("apt-get"):
         return f"sudo apt-get install {' '.join(packages([name]))}"
     if name != "bubblewrap":
@@ -117,7 +117,10 @@ def install(names: list[str]) -> None:
 
 
 def main() -> int:
-    """Find or install the named programs, and print how to install the missing ones. Return the exit code."""
+    """Find or install the named programs, and print how to install the missing ones.
+
+    Return the exit code: 1 if one stays missing, unless with --if-possible.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="+", choices=sorted(FINDERS), help="the programs that are needed")
     parser.add_argument("--if-possible", action="store_true", help="exit with 0 even if a program stays missing")

@@ -13,7 +13,11 @@ LinAlgError = type("LinAlgError", (ValueError,), {"__module__": "numpy.linalg"})
 
 
 def of_matrix(name: str, unfit: str = "Singular matrix") -> Callable[..., Any]:
-    """Return a function of torch for arrays: integers become float64, and torch's error becomes NumPy's."""
+    """Return a function of torch for arrays: integers become float64, and torch's error becomes NumPy's.
+
+    `name` is its name in `torch.linalg`, and `unfit` the text of a LinAlgError, which it also raises if an array is no
+    matrix, or not square where that is needed.
+    """
 
     def apply(*operands: Any) -> Any:
         tensors = [as_floating(as_tensor(x)) for x in operands]
@@ -44,7 +48,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> ndarray:
-    """Return the singular values."""
+    """Return the singular values.
+
+    Raises:
+        NotImplementedError: `compute_uv` is true.
+    """
     if compute_uv:
         raise NotImplementedError(missing_message("the result of `numpy.linalg.svd`, but for `compute_uv=False`,"))
     return ndarray(torch.linalg.svdvals(as_floating(as_tensor(a))))

@@ -251,7 +251,7 @@ def number_of_call(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def rounded(value: float, kind: torch.dtype) -> float:
-    """Return a float, rounded to a dtype."""
+    """Return a float, rounded to a dtype; infinite if it is too large for it."""
     if code := SINGLE.get(kind):
         try:
             return float(struct.unpack(code, struct.pack(code, value))[0])
@@ -318,7 +318,11 @@ def is_plain(other: Any) -> bool:
 
 
 def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
-    """Return an operation of a number with another one, whose result is one of NumPy's numbers."""
+    """Return an operation of a number with another one, whose result is one of NumPy's numbers.
+
+    With `turned`, the number is the right operand. A division by 0 gives inf, nan or, of integers, 0. An integer that
+    the dtype cannot hold raises an OverflowError, as in NumPy.
+    """
 
     def operate(self: Any, other: Any) -> Any:
         if not is_plain(other):
@@ -362,7 +366,7 @@ TRUTHS: dict[str, Callable[[bool, bool], bool]] = {
 
 
 def comparison(name: str) -> Callable[[Any, Any], Any]:
-    """Return a comparison with a number, whose result is one of NumPy's truth values."""
+    """Return a comparison with a number, whose result is one of NumPy's truth values. A text is never equal."""
 
     def compare(self: Any, other: Any) -> Any:
         if isinstance(other, str) and name in ("eq", "ne"):

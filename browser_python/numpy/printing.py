@@ -65,7 +65,10 @@ def fixed(value: float, kind: torch.dtype) -> str:
 
 
 def float_formatter(values: Sequence[float], kind: torch.dtype) -> Callable[[float], str]:
-    """Return the function that formats each number of an array of floats, all to one width."""
+    """Return a function that formats each of these numbers of an array of floats, all to one width.
+
+    It knows the numbers in `values` alone.
+    """
     finite = [v for v in values if math.isfinite(v)]
     if has_exponents([abs(v) for v in finite if v], kind):
         digits = max(decimals(v, kind) for v in finite)
@@ -124,7 +127,7 @@ def edges(n: int, summarized: bool) -> list[Any]:
 
 
 def numbers_in(t: torch.Tensor, summarized: bool) -> list[Any]:
-    """Return the numbers that are shown."""
+    """Return the numbers that are shown, of a long array those near its ends."""
     if t.ndim == 0:
         return [t.item()]
     return [v for i in edges(t.shape[0], summarized) if i is not None for v in numbers_in(t[i], summarized)]

@@ -26,7 +26,7 @@ POOL = 4  # words of the pool in which a seed is mixed
 
 
 def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64) -> Any:
-    """Return one number, or an array of this size."""
+    """Return one number that `draw()` returns, or an array of this size with one for each place."""
     if size is None:
         return draw() if kind is torch.float64 else number_of(draw(), kind)
     shape = (size,) if isinstance(size, INTEGERS) else tuple(size)
@@ -77,7 +77,10 @@ def chosen(
 
 
 def shuffled(x: Any, below: Callable[[int], int]) -> ndarray:
-    """Return the parts of an array along its first axis, or 0, …, x − 1, in a random order."""
+    """Return the parts of an array along its first axis, or 0, …, x − 1, in a random order. The array stays as it is.
+
+    `below(n)` draws an integer below n.
+    """
     order = list(range(x if isinstance(x, INTEGERS) else len(x)))
     for i in range(len(order) - 1, 0, -1):
         j = below(i + 1)
@@ -92,7 +95,10 @@ def shuffle_in_place(x: Any, below: Callable[[int], int]) -> None:
 
 
 def small_enough(n: int, draw: Callable[[], int]) -> int:
-    """Draw an integer from 0 to n − 1: words of as many bits as n − 1 has, until one is small enough."""
+    """Draw an integer from 0 to n − 1: words of as many bits as n − 1 has, until one is small enough.
+
+    `draw()` draws the words. For n = 1, nothing is drawn.
+    """
     n = int(n)
     mask = (1 << (n - 1).bit_length()) - 1
     while n > 1 and (value := draw() & mask) >= n:
@@ -228,7 +234,12 @@ class Generator:
     def integers(
         self, low: int, high: int | None = None, size: Size = None, dtype: Any = "int64", endpoint: bool = False
     ) -> Any:
-        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1; with `endpoint`, also the last one."""
+        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1; with `endpoint`, also the last one.
+
+        Raises:
+            ValueError: there are none.
+            NotImplementedError: the dtype is not int64.
+        """
         if torch_dtype(dtype) is not torch.int64:
             raise NotImplementedError(missing_message("another `dtype` of `integers`"))
         low, high = (0, low) if high is None else (low, high)
@@ -240,7 +251,11 @@ class Generator:
         return chosen(self._double, self._below, self._different, a, size, replace, p)
 
     def _different(self, n: int, count: int) -> list[int]:
-        """Draw different integers from 0 to n − 1, as Floyd (1987), and shuffle them."""
+        """Draw `count` different integers from 0 to n − 1, as Floyd (1987), and shuffle them.
+
+        Raises:
+            NotImplementedError: they are many of very many.
+        """
         if n > 10_000 and count > n // 50:
             raise NotImplementedError(missing_message("a choice of many out of very many without replacement"))
         found: list[int] = []
@@ -317,7 +332,11 @@ class RandomState:
         return State(self._twister.get_state())
 
     def set_state(self, state: State) -> None:
-        """Continue from a state that `get_state` returned."""
+        """Continue from a state that `get_state` returned.
+
+        Raises:
+            NotImplementedError: it has another form.
+        """
         if not isinstance(state, State):
             raise NotImplementedError(missing_message("a random state of another form than `get_state` returns"))
         self._twister.set_state(state._bytes)
@@ -372,7 +391,12 @@ class RandomState:
         return drawn(lambda: -scale * math.log1p(-self._double()), size)
 
     def randint(self, low: int, high: int | None = None, size: Size = None, dtype: Any = int) -> Any:
-        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1."""
+        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1.
+
+        Raises:
+            ValueError: there are none.
+            NotImplementedError: the dtype is not int64.
+        """
         if torch_dtype(dtype) is not torch.int64:
             raise NotImplementedError(missing_message("another `dtype` of `randint`"))
         low, high = (0, low) if high is None else (low, high)

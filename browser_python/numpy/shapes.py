@@ -1,4 +1,7 @@
-"""Functions of NumPy that change shapes, join, split, repeat and select."""
+"""Functions of NumPy that change shapes, join, split, repeat and select.
+
+Errors are NumPy's, also where a docstring does not list them. What the page lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> ndarray:
 
 
 def tile(x: Any, reps: Any) -> ndarray:
-    """Repeat an array this often along its axes."""
+    """Return an array repeated so often along each of its axes. A single number is for the last axis."""
     t, counts = as_tensor(x), (reps,) if isinstance(reps, INTEGERS) else tuple(reps)
     counts = (1,) * (t.ndim - len(counts)) + counts
     return ndarray(t.reshape((1,) * (len(counts) - t.ndim) + tuple(t.shape)).repeat(*counts))
@@ -115,7 +118,10 @@ def append(x: Any, values: Any, axis: int | None = None) -> ndarray:
 
 
 def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
-    """Split an axis into so many parts, of which the first ones may be larger, or before these indices."""
+    """Split an axis into so many parts, of which the first ones may be larger by one, or before these indices.
+
+    Return the parts.
+    """
     t = as_tensor(x)
     n = t.shape[axis]
     if isinstance(parts, INTEGERS):
@@ -228,9 +234,9 @@ def fromfunction(function: Callable[..., Any], shape: Sequence[int], dtype: Any 
 
 
 def vectorize(function: Callable[..., Any]) -> Callable[..., ndarray]:
-    """Return a function that applies another one to the numbers of arrays, which are broadcast, one of each at a time.
+    """Return a function of arrays that calls `function` with one number of each, for each place of the broadcast shape.
 
-    Its result is an array of the broadcast shape.
+    Its result is an array of that shape.
     """
 
     def apply(*arrays: Any) -> ndarray:

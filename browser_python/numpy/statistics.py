@@ -1,4 +1,7 @@
-"""Functions of NumPy that count, order, search, and compute means and quantiles."""
+"""Functions of NumPy that count, order, search, and compute means and quantiles.
+
+Errors are NumPy's, also where a docstring does not list them. What the page lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,11 @@ def percentile(x: Any, q: Any, axis: int | None = None, keepdims: bool = False) 
 
 
 def average(x: Any, axis: int | None = None, weights: Any = None) -> Any:
-    """Return the mean along an axis, or of all numbers, in which each counts as often as its weight says."""
+    """Return the mean along an axis, or of all numbers, in which each counts as often as its weight says.
+
+    Raises:
+        NotImplementedError: with an axis, the weights do not have the shape of the array.
+    """
     if weights is None:
         return mean(x, axis)
     if axis is not None and as_tensor(x).shape != as_tensor(weights).shape:
@@ -101,7 +108,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
 
 
 def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[ndarray, ndarray]:
-    """Return the counts of numbers in bins of equal width, and the ends of the bins."""
+    """Return the counts of numbers in bins of equal width, and the ends of the bins.
+
+    `range` is (lowest, highest), by default those of the numbers; numbers outside do not count.
+    """
     t = as_tensor(x).double().flatten()
     low, high = (float(t.min()), float(t.max())) if range is None else map(float, range)
     if low == high:

@@ -80,7 +80,7 @@ session: Session | None = None  # made at the first request, when all kernels ar
 
 
 def answer(asked: str, send_first: Callable[[str], object]) -> str:
-    """Run the cells of a request, and return the verdict on an answer or the output of the last cell, both as JSON.
+    """Run the cells of a request (JSON), and return the verdict on an answer or the output of the last cell, as JSON.
 
     A check runs its cells in a namespace of its own, in a clean interpreter. `send_first` receives a first verdict as
     JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
@@ -120,7 +120,10 @@ def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str,
 
 
 def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
-    """Run a cell, and return its traceback as text, or an empty string if it raised no error."""
+    """Run a cell, print the value of its last expression, and return its traceback as text, or "" without an error.
+
+    `file` is its name in tracebacks, and `names` its namespace. Behind the traceback may be a note.
+    """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
         tree = ast.parse(source, file)
@@ -155,7 +158,7 @@ def shown_or_repr(value: object) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return an error's traceback, without the frames outside of the cells."""
+    """Return an error's traceback, without the frames outside of the cells. Of a long one, it is the end."""
     whole = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = whole
     while part is not None:
@@ -256,7 +259,10 @@ def missing_part(message: str, names: dict[str, Any]) -> str:
 
 
 def is_of_page(function: str, names: dict[str, Any]) -> bool:
-    """Check whether a function, or a class's method, of this name is one of the page's torch, and not of the cells."""
+    """Check whether a function, or a class's method, of this name is one of the page's torch or numpy.
+
+    `names` are those of the cells: one that a cell defined is not.
+    """
     first, last = function.partition(".")[0], function.removesuffix(".__init__").rpartition(".")[2]
     owners = (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg, numpy, numpy.ndarray)
     own = getattr(names.get(first), "__module__", None) == "__main__"
@@ -275,7 +281,10 @@ def not_judged(question: Question, missing: str) -> dict[str, Any]:
 
 
 def report_for_page(report: Report, problems: list[str]) -> dict[str, Any]:
-    """Return a report in the form that the page expects, with its card as HTML."""
+    """Return a report in the form that the page expects, with its card as HTML.
+
+    If a name is missing, the message says which earlier cell did not run. `problems` has each cell's traceback, or "".
+    """
     note = note_on_failed_answer(problems[:-1]) if "NameError" in report.message else ""
     message = sentences(report.message, note)
     return {

@@ -52,7 +52,7 @@ class Pristine:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Restore these names, and afterwards what they are now."""
+        """Restore these names and the recursion limit during the block; afterwards, put back what they are now."""
         changes, depth = self.changes(), sys.getrecursionlimit()
         for owner, then, _ in changes:
             assign(owner, then)

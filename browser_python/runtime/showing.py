@@ -58,7 +58,10 @@ class Lines:
         self.unbroken = [[*self.open]]
 
     def text(self, text: str) -> None:
-        """Write a text, after those that wait."""
+        """Write a text, after those that wait for a line break to be decided.
+
+        If some wait, it waits too, and outer groups that no longer fit the line are broken.
+        """
         if not self.waiting:
             self.out.append(text)
             self.column += len(text)
@@ -72,7 +75,10 @@ class Lines:
         self.break_outer_groups()
 
     def space(self) -> None:
-        """Write a space, or a new line if the items of this group have a line each."""
+        """Write a space, or a new line if the items of this group have a line each.
+
+        If that is not decided yet, the place waits.
+        """
         group = self.open[-1]
         if group.breaks:
             self.flush()
@@ -118,7 +124,10 @@ class Lines:
             self.unbroken[group.depth].remove(group)
 
     def next_group(self) -> Group | None:
-        """Return the outermost group that has a place where its lines may break, and let them."""
+        """Return the outermost group that has a place where its lines may break, and let them; None if there is none.
+
+        The groups outside of it count as broken too.
+        """
         for groups in self.unbroken:
             for i, group in enumerate(reversed(groups)):
                 if group.places:
@@ -147,7 +156,10 @@ class Lines:
         self.write(first)
 
     def write(self, part: str | tuple[Group, int]) -> None:
-        """Write a text; or, for a place, a new line if its group has one for each item, else a space."""
+        """Write a text; or, for a place (group, indent), a new line or a space.
+
+        It is a new line if the group has one for each item.
+        """
         if isinstance(part, str):
             self.out.append(part)
             self.column += len(part)
@@ -164,7 +176,7 @@ class Lines:
         self.column += 1
 
     def flush(self) -> None:
-        """Write all that waits."""
+        """Write all that waits, without breaking more groups."""
         for part in self.waiting:
             before = self.column
             self.write(part)
@@ -174,7 +186,7 @@ class Lines:
 
 
 def show(value: Any, lines: Lines) -> None:
-    """Write the text of a value."""
+    """Write the text of a value to these lines, with its items in groups."""
     kind = type(value)
     if kind is OrderedDict and value:
         with lines.group("OrderedDict(", ")", len("OrderedDict(")):
@@ -209,7 +221,10 @@ def show(value: Any, lines: Lines) -> None:
 
 
 def show_items(value: Any, lines: Lines) -> None:
-    """Write the items of a list, tuple, set or dictionary."""
+    """Write the items of a list, tuple, set or dictionary, after the first MOST items only "...".
+
+    Commas are between them, and after the only item of a tuple.
+    """
     items: Iterable[Any] = ordered(value) if isinstance(value, (set, frozenset)) and len(value) < MOST else value
     for i, item in enumerate(islice(items, MOST)):
         if i:
@@ -236,7 +251,10 @@ def ordered(items: Iterable[Any]) -> list[Any]:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a value that has no items, or shows them itself."""
+    """Return the text of a value that has no items, or shows them itself.
+
+    It is that of `repr`, except for classes and functions, which have the names of their modules.
+    """
     kind = type(value)
     if kind is type:
         return name_of(value)

@@ -20,7 +20,7 @@ def load_file(filename: str | Path) -> dict[str, torch.Tensor]:
 
 
 def load(content: bytes) -> dict[str, torch.Tensor]:
-    """Read every tensor from the content of a file."""
+    """Return every tensor in the content of a file, by its name."""
     (length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + length])
     header.pop("__metadata__", None)
@@ -28,7 +28,10 @@ def load(content: bytes) -> dict[str, torch.Tensor]:
 
 
 def tensor_of(about: dict[str, Any], content: bytes, start: int) -> torch.Tensor:
-    """Read one tensor. `about` is its entry in the header: its dtype, its shape and the offsets of its numbers."""
+    """Return one tensor from the content of a file. `about` is its entry in the header: dtype, shape, offsets.
+
+    The offsets count from `start`.
+    """
     first, last = about["data_offsets"]
     letter = LETTERS[about["dtype"]]
     numbers = struct.unpack_from(f"<{(last - first) // struct.calcsize(letter)}{letter}", content, start + first)
@@ -36,7 +39,7 @@ def tensor_of(about: dict[str, Any], content: bytes, start: int) -> torch.Tensor
 
 
 def save(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """Return the content of a file that holds these tensors."""
+    """Return the content of a file that holds these tensors, in their order, and the metadata."""
     names = {dtype: name for name, dtype in DTYPES.items()}
     parts: list[bytes] = []
     header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}

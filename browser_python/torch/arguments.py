@@ -24,7 +24,12 @@ OPERATORS = (
 
 
 def written(name: str, made: Any, out: Tensor) -> Tensor:
-    """Write the result of a function into the tensor `out`, which has its shape, and return that."""
+    """Write the result of a function into the tensor `out`, which has its shape, and return that.
+
+    Raises:
+        NotImplementedError: the shapes differ.
+        RuntimeError: one of the two requires a gradient.
+    """
     if not isinstance(made, Tensor) or made.shape != out.shape:
         refuse(f"`out` of `{name}` that gets another shape,")
     if out.requires_grad or made.requires_grad:
@@ -36,7 +41,11 @@ def written(name: str, made: Any, out: Tensor) -> Tensor:
 
 
 def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError."""
+    """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError.
+
+    It also takes torch's names of arguments, and a tensor `out` for the result. A function without tensors stays as it
+    is.
+    """
     named = {**NAMES, "b": SECOND.get(name, "other")}
     kinds, code = function.__annotations__, unwrap(function).__code__
     wanted: list[tuple[int, str, Any]] = [

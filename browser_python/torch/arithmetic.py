@@ -1,4 +1,7 @@
-"""Elementwise operations: functions of one tensor and of two, comparisons, `where`, and Python's operators."""
+"""Elementwise operations: functions of one tensor and of two, comparisons, `where`, and Python's operators.
+
+Errors are those of torch, with its messages, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +120,7 @@ def unary_op(name: str, x: Tensor, f: Number, rule: Rule, dt: dtype) -> Tensor:
 
 
 def map_one(x: Tensor, name: str, f: Number, dt: dtype) -> Tensor:
-    """Apply a function to each number of a tensor."""
+    """Return a tensor of the dtype `dt` with a function applied to each number, by the kernel `name` or by `f`."""
     kernel = kernel_for(name, x.numel(), dt) if dt is x.dtype else None
     if kernel is None:
         return tensor_of(map_numbers(f, numbers_as(x, dt)), x.shape, dt)
@@ -173,9 +176,9 @@ def binary_op(
 
 
 def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
-    """Apply a kernel to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
+    """Apply the kernel `name` to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
 
-    It returns None if the loop is short.
+    Return None if the loop is so short that Python is as fast.
     """
     size = dt.itemsize
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
@@ -215,7 +218,11 @@ def map_with_number(t: Tensor, s: float, flip: bool, f: Number, dt: dtype, kind:
 
 
 def scaled(b: Tensor | float, alpha: float, *operands: Tensor | float) -> Tensor | float:
-    """Return the operand of a sum, times `alpha`."""
+    """Return the operand `b` of a sum, times `alpha`; `operands` are the others.
+
+    Raises:
+        RuntimeError: all are integers, and alpha is not.
+    """
     if alpha == 1:
         return b
     if isinstance(alpha, float) and result_type(b, *operands).kind < FLOATING:
@@ -265,7 +272,11 @@ def mul(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 @method
 def div(a: Tensor | float, b: Tensor | float, *, rounding_mode: str | None = None) -> Tensor:
-    """Return a / b, with broadcasting; with `rounding_mode`, rounded down ("floor") or toward 0 ("trunc")."""
+    """Return a / b, with broadcasting; with `rounding_mode`, rounded down ("floor") or toward 0 ("trunc").
+
+    Raises:
+        RuntimeError: there is no such mode.
+    """
     if rounding_mode is not None:
         if rounding_mode not in ROUNDED:
             raise RuntimeError(
@@ -298,7 +309,7 @@ def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
     """Return aᵇ, with broadcasting. A square is computed as a product.
 
     Raises:
-        RuntimeError: integers have a negative integer exponent.
+        RuntimeError: `a` holds integers, and `b` is a negative Python integer.
     """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -320,7 +331,11 @@ def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 @method
 def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
-    """Return the remainder of a / b rounded toward 0: it has the sign of a."""
+    """Return the remainder of a / b rounded toward 0, with broadcasting: it has the sign of a.
+
+    Raises:
+        NotImplementedError: both are bool.
+    """
     if result_type(a, b) is bool_:
         raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
     return binary_op("fmod", a, b, remainder_of, (lambda g: g, lambda g, a, b: -g * div(a, b, rounding_mode="trunc")))
@@ -345,7 +360,13 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
-    """Return 0 for negative numbers, 1 for positive ones, and `values` for 0, with broadcasting."""
+    """Return 0 for negative numbers, 1 for positive ones, and `values` for 0, with broadcasting.
+
+    It has no gradient.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
     check_tensors(x, values)
     if x.dtype is not values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -421,7 +442,10 @@ lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
 
 
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
-    """Return a bitwise function of two operands, and add it to `Tensor` as a method."""
+    """Return a bitwise function of two operands, by `f` of two integers, which raises a NotImplementedError for floats.
+
+    Add it to `Tensor` as the method `bitwise_` and `full_name`, by default `name`, which the errors have.
+    """
 
     def combine(a: Tensor | float, b: Tensor | float) -> Tensor:
         for x in (a, b):
@@ -536,7 +560,12 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 
 @method
 def clamp(x: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
-    """Return `x` with numbers below `min` replaced by `min`, and those above `max` by `max`. The gradient there is 0."""
+    """Return `x` with numbers below `min` replaced by `min`, and those above `max` by `max`. The gradient there is 0.
+
+    Raises:
+        RuntimeError: both are None.
+        TypeError: one is a tensor, and the other a number.
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [bound for bound in (min, max) if bound is not None]
@@ -591,7 +620,7 @@ def isfinite(x: Tensor) -> Tensor:
 
 
 def check_nearness(a: Tensor, b: Tensor, rtol: float, atol: float) -> None:
-    """Raise torch's error for `isclose`: two dtypes differ, or a tolerance is negative."""
+    """Raise a RuntimeError, as torch's `isclose` does, if two dtypes differ, or a tolerance is negative."""
     if a.dtype is not b.dtype:
         raise RuntimeError(f"{TYPE_NAMES[a.dtype]} did not match {TYPE_NAMES[b.dtype]}")
     for name, value in (("rtol", rtol), ("atol", atol)):
@@ -600,7 +629,10 @@ def check_nearness(a: Tensor, b: Tensor, rtol: float, atol: float) -> None:
 
 
 def nearness(a: Tensor, b: Tensor, rtol: float, atol: float, equal_nan: bool) -> list[bool]:
-    """Return for each pair of numbers of two tensors, after broadcasting, whether the numbers are close."""
+    """Return for each pair of numbers of two tensors, after broadcasting, whether the numbers are close.
+
+    That is |a − b| ≤ atol + rtol·|b|, with a finite b, or equality; with `equal_nan`, nan is close to nan.
+    """
     size, shape = builtins.abs, common_shape(a.shape, b.shape)
     return [
         v == w or (size(v - w) <= atol + rtol * size(w) and size(w) != inf) or (equal_nan and v != v and w != w)
@@ -616,7 +648,11 @@ def isclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equa
 
 @method
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting."""
+    """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting.
+
+    Raises:
+        RuntimeError: the dtypes differ, or a tolerance is negative.
+    """
     check_nearness(a, b, rtol, atol)
     if equal(a, b):  # a shortcut for the frequent case
         return True
@@ -625,7 +661,7 @@ def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equ
 
 @method
 def equal(a: Tensor, b: Tensor) -> bool:
-    """Return whether two tensors have the same shape and the same numbers."""
+    """Return whether two tensors have the same shape and the same numbers. nan equals nothing."""
     if a.shape != b.shape:
         return False
     x, y = a._numbers(), b._numbers()
@@ -662,7 +698,11 @@ def square(x: Tensor) -> Tensor:
 
 @method
 def round(x: Tensor, *, decimals: int = 0) -> Tensor:
-    """Round to the nearest integer, ties to even; or to a number of decimals."""
+    """Round to the nearest integer, ties to even; or to a number of decimals.
+
+    Raises:
+        NotImplementedError: the tensor is bool, or integers are rounded to decimals.
+    """
     if x.dtype is bool_ or (decimals and x.dtype.kind < FLOATING):
         name = "round_cpu" if decimals else "round_vml_cpu"
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
@@ -691,7 +731,10 @@ def neg(x: Tensor) -> Tensor:
 
 # ── functions of one number, and their in-place versions ──────────────────────────────────────────
 def add_function(name: str, f: Number, rule: Rule, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
-    """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`)."""
+    """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`).
+
+    `rule` is the rule for its gradient. Unless `keeps_dtype`, integers become floats.
+    """
 
     def apply(x: Tensor) -> Tensor:
         if keeps_dtype and x.dtype is bool_ and name != "sign":
@@ -757,7 +800,10 @@ OPERANDS = (Tensor, *NUMBERS)
 
 
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
-    """Add an operator to `Tensor`, with the tensor on the left, on the right, and unless it compares, in place."""
+    """Add operator `name`, computed by `f`, to `Tensor`, with the tensor on the left.
+
+    Unless it compares, add it also with the tensor on the right, and in place.
+    """
 
     def left(x: Tensor, other: Any) -> Any:
         if isinstance(other, OPERANDS):

@@ -1,4 +1,8 @@
-"""Functions that are made of other operations; their gradients follow from those."""
+"""Functions that are made of other operations; their gradients follow from those.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +66,10 @@ def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha:
 
 
 def cross(a: Tensor, b: Tensor, dim: int | None = None) -> Tensor:
-    """Return the cross products of vectors with three numbers, along an axis: the first one of this size by default."""
+    """Return the cross products of vectors with three numbers, along an axis: the first one of this size by default.
+
+    Without an axis, it warns.
+    """
     if dim is None:
         warn("Using torch.cross without specifying the dim arg is deprecated.", stacklevel=3)
     return cross_product(a, b, dim=list(a.shape).index(3) if dim is None else dim)
@@ -159,7 +166,11 @@ def nanmean(x: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
 
 
 def numbers_there(name: str, x: Tensor, dim: int | None) -> Tensor:
-    """Return the numbers that are not nan, as a vector."""
+    """Return the numbers of a tensor that are not nan, as a vector.
+
+    Raises:
+        NotImplementedError: the function `name` is asked for an axis.
+    """
     if dim is not None:
         refuse(f"`dim` of `{name}`")
     return x[~x.isnan()]
@@ -177,7 +188,10 @@ def nanquantile(x: Tensor, q: Tensor | float, dim: int | None = None) -> Tensor:
 
 @method
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
-    """Return the most frequent number along an axis, of several the smallest, and the last of its indices."""
+    """Return the most frequent number along an axis, of several the smallest, and the last of its indices.
+
+    They are the fields `values` and `indices` of the result.
+    """
 
     def place(row: Numbers) -> list[int]:
         numbers = list(row)
@@ -214,7 +228,7 @@ def vdot(x: Tensor, other: Tensor) -> Tensor:
 
 
 def trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
-    """Return the areas between neighbours along an axis."""
+    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`."""
     n = y.shape[dim] - 1
     both = y.narrow(dim, 0, n) + y.narrow(dim, 1, n)
     return both / 2 * dx if x is None else both * x.diff(dim=dim if x.ndim > 1 else -1) / 2
@@ -229,7 +243,13 @@ def msort(x: Tensor) -> Tensor:
 def unique_consecutive(
     x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Return the numbers without those that equal the one before."""
+    """Return the numbers, in a row, without those that equal the one before.
+
+    On demand, also return for each number the index of its run, and the length of each run.
+
+    Raises:
+        NotImplementedError: an axis is given.
+    """
     if dim is not None:
         refuse("`dim` of `unique_consecutive`")
     runs = [(value, len(list(same))) for value, same in groupby(x._numbers())]
@@ -271,7 +291,7 @@ def adjoint(x: Tensor) -> Tensor:
 
 
 def atleast_3d(*tensors: Any) -> Any:
-    """Return tensors with three axes or more: a vector has its numbers in the second one."""
+    """Return one tensor, or a tuple of several, with three axes or more: a vector has its numbers in the second one."""
     xs = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
     found = [x.reshape(1, -1, 1) if x.ndim < 2 else x.unsqueeze(-1) if x.ndim == 2 else x for x in xs]
     return found[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else tuple(found)
@@ -311,7 +331,10 @@ def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @method
 def index_put_(x: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write values, or with `accumulate` add them, to the places that one tensor of indices for each axis names."""
+    """Write values, or with `accumulate` add them, to the places of `x` that one tensor of indices for each axis names.
+
+    Return `x`.
+    """
     if accumulate:
         places = arange(x.numel()).view(x.shape)[tuple(indices)]
         flat = x.reshape(-1).index_add(0, places.flatten(), values.expand(places.shape).flatten())
@@ -332,7 +355,11 @@ REDUCE: dict[str, Any] = {"sum": operator.add, "prod": operator.mul, "amax": max
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """Combine the numbers of `src` that have the same index along an axis, and by default the one in `x`."""
+    """Return a copy of `x` in which the numbers of `src` with the same index along an axis are combined.
+
+    `reduce` is sum, prod, mean, amax or amin. By default, the number in `x` is one of those that are combined. It has
+    no gradient.
+    """
     if reduce not in REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     out = list(x._numbers())
@@ -353,7 +380,10 @@ def scatter_reduce(
 def random_(
     x: Tensor, from_: int | None = None, /, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of the dtype."""
+    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of int64.
+
+    Return `x`.
+    """
     g = generator or default_generator
     if from_ is None:
         if x.dtype is not int64:
@@ -377,7 +407,7 @@ class TypeOfTensors(type):
     kind: Kind
 
     def __call__(cls, *data: Any) -> Tensor:
-        """Return zeros of these sizes, or a tensor of nested lists."""
+        """Return a tensor of this dtype: zeros of these sizes, or the numbers of nested lists."""
         sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
         return (
             tensor([0] * math.prod(data), dtype=cls.kind).view(data)

@@ -1,4 +1,7 @@
-"""Creation of tensors: from numbers, filled with one value, or as a range."""
+"""Creation of tensors: from numbers, filled with one value, or as a range.
+
+Errors are those of torch, with its messages, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -297,7 +300,11 @@ empty_like = zeros_like
 def eye(
     n: int, m: int | None = None, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return the (n, m) matrix with ones on its diagonal and zeros elsewhere; m = n by default."""
+    """Return the (n, m) matrix with ones on its diagonal and zeros elsewhere; m = n by default.
+
+    Raises:
+        RuntimeError: a size is negative.
+    """
     n, m = whole(n, "n"), whole(n if m is None else m, "m")
     for name, size in (("n", n), ("m", m)):
         if size < 0:
@@ -352,7 +359,10 @@ def fused(a: float, b: float, c: float) -> float:
 
 
 def points(start: float, end: float, steps: int, kind: Kind | None = None) -> list[float]:
-    """Return numbers at equal distances. With float32, the ends and the step are rounded first, as torch does."""
+    """Return `steps` numbers at equal distances.
+
+    With float32, the ends and the step are rounded first, as torch does.
+    """
     if kind is float32:
         start, end = to_array([start, end], kind)
         [gap] = to_array([end - start], kind)
@@ -379,7 +389,11 @@ def linspace(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return `steps` numbers at equal distances, from `start` to `end` inclusive."""
+    """Return `steps` numbers at equal distances, from `start` to `end` inclusive.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+    """
     steps = number_of_steps(steps)
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     kind = as_dtype(dtype) or State.default_dtype
@@ -404,7 +418,11 @@ def logspace(
 
 
 def from_numpy(a: Any) -> Tensor:
-    """Return the tensor that an array of the page's numpy wraps: both share their storage."""
+    """Return the tensor that an array of the page's numpy wraps: both share their storage.
+
+    Raises:
+        TypeError: it is no such array.
+    """
     if not hasattr(a, "_tensor"):
         raise TypeError(f"expected np.ndarray (got {type(a).__name__})")
     found: Tensor = a._tensor

@@ -68,7 +68,7 @@ class Categorical:
         raise_missing(self, name)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Draw indices in the shape `sample_shape`, for each distribution."""
+        """Return drawn indices in the shape (*sample_shape, *batch shape), as many for each distribution."""
         count = product(sample_shape)
         drawn = multinomial(self.probs.detach().reshape(-1, self.probs.shape[-1]), count, True)
         return drawn.T.reshape((*sample_shape, *self.batch_shape))

@@ -94,7 +94,7 @@ def promoted_dtype(a: dtype, b: dtype) -> dtype:
 
 
 class finfo:
-    """The limits of a floating-point dtype."""
+    """The limits of a floating-point dtype, by default the default one. Another dtype raises a TypeError."""
 
     LARGEST = {
         float16: 65504.0,
@@ -120,7 +120,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integer dtype."""
+    """The limits of an integer dtype. Another dtype raises a TypeError."""
 
     def __init__(self, kind: dtype) -> None:
         if kind.kind != INTEGER:
@@ -179,7 +179,7 @@ Device = device | str | int | None
 
 
 def check_device(given: Device) -> None:
-    """Raise an error if a device is given that is not the CPU."""
+    """Raise an AssertionError for "cuda", and a NotImplementedError for another device but None or the CPU."""
     if given is None or given is CPU or (type(given) is str and given == "cpu"):
         return
     kind = device(given).type

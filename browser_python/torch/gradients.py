@@ -253,7 +253,10 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
 
 
 def store_gradient(n: Node, g: Tensor) -> None:
-    """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it."""
+    """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it.
+
+    Other nodes store none.
+    """
     if n.leaf is None:
         if n.retains is not None:
             n.retains.grad = g if n.retains.grad is None else n.retains.grad + g

@@ -1,4 +1,7 @@
-"""Indexing: reading and writing `x[…]`, gathering along an axis, and the positions of nonzero numbers."""
+"""Indexing: reading and writing `x[…]`, gathering along an axis, and the positions of nonzero numbers.
+
+Errors are those of torch, with its messages, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,11 @@ class Selection:
         return view_of(self.tensor, self.shape, self.strides, self.offset)
 
     def places(self) -> tuple[list[int], list[int]]:
-        """Return the shape of the selected part, and the position of each of its numbers in the storage."""
+        """Return the shape of the selected part, and the position of each of its numbers in the storage.
+
+        Raises:
+            IndexError: an index is out of bounds, or the tensors of indices cannot be broadcast together.
+        """
         try:
             over = common_shape(*[p.shape for _, p in self.picks])
         except RuntimeError:
@@ -170,7 +177,11 @@ def axes_indexed(key: Any) -> int:
 
 
 def as_key(key: Any) -> Any:
-    """Convert a list, tuple, range or array within an index to a tensor; an empty one to a tensor of integers."""
+    """Return a list, tuple, range or array within an index as a tensor, an empty one as integers; another key as it is.
+
+    Raises:
+        TypeError: it is a text.
+    """
     if isinstance(key, Tensor) and key.dtype is uint8:
         return key.bool()
     if isinstance(key, (slice, int, Tensor)):
@@ -237,7 +248,11 @@ def __getitem__(x: Tensor, key: Any) -> Tensor:
 
 
 def rows_by_kernel(x: Tensor, index: Tensor) -> Tensor:
-    """Return the rows of `x` with these indices."""
+    """Return the rows of `x` (the parts along axis 0) with these indices, computed by a kernel.
+
+    Raises:
+        IndexError: an index is out of bounds.
+    """
     size = x.shape[0]
     rows = index._buffer()
     low, high = min(rows), max(rows)
@@ -338,7 +353,11 @@ def write_at(x: Tensor, shape: Sequence[int], places: list[int], flat: Callable[
 
 @method
 def select(x: Tensor, dim: int, index: int) -> Tensor:
-    """Return a view of the part of `x` with this index along the axis `dim`, without this axis."""
+    """Return a view of the part of `x` with this index along the axis `dim`, without this axis.
+
+    Raises:
+        IndexError: the index is out of bounds.
+    """
     if type(index) is not int or not x.shape:
         return x[tuple([ALL] * axis_of(dim, x.ndim) + [whole(index, "index")])]
     d = axis_of(dim, len(x.shape))
@@ -374,7 +393,10 @@ def unbind(x: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def gather_flat(x: Tensor, shape: Sequence[int], places: Sequence[int], saved: Sequence[Tensor] = ()) -> Tensor:
-    """Return the numbers of `x` at flat positions, counted as if `x` were contiguous."""
+    """Return the numbers of `x` at flat positions, counted as if `x` were contiguous, in this shape.
+
+    `saved` are tensors that the gradient depends on.
+    """
     v, given = x._numbers(), x.shape
     out = tensor_of([v[p] for p in places], shape, x.dtype)
 

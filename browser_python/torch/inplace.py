@@ -1,4 +1,7 @@
-"""In-place operations, and how they are recorded for gradients."""
+"""In-place operations, and how they are recorded for gradients.
+
+Errors are those of torch, with its messages, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,11 @@ from .views import squeeze, t, transpose, unsqueeze
 
 @method
 def _write(x: Tensor, value: Tensor) -> Tensor:
-    """Write this value into the tensor's storage, record the write for gradients, and return the tensor."""
+    """Write this value into the tensor's storage, record the write for gradients, and return the tensor.
+
+    Raises:
+        RuntimeError: the shape or the dtype does not fit, or the tensor is a leaf that requires a gradient.
+    """
     check_leaf(x)
     if tuple(value.shape) != tuple(x.shape):
         raise RuntimeError(f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(value.shape)}")
@@ -63,7 +70,11 @@ def is_plain_copy(x: Tensor, other: Tensor) -> bool:
 
 @method
 def copy_(x: Tensor, other: Tensor | float, non_blocking: bool = False) -> Tensor:
-    """Write the numbers of `other`, converted to the dtype of `x` and broadcast to its shape, into `x`."""
+    """Write the numbers of `other`, converted to the dtype of `x` and broadcast to its shape, into `x`, and return it.
+
+    Raises:
+        RuntimeError: the shapes do not fit, both overlap in memory, or `x` is a leaf that requires a gradient.
+    """
     other = as_tensor_of(other, x.dtype)
     if is_plain_copy(x, other):
         x._data[x._offset : x._offset + x.numel()] = other._buffer()
@@ -83,7 +94,11 @@ def copy_(x: Tensor, other: Tensor | float, non_blocking: bool = False) -> Tenso
 
 @method
 def fill_(x: Tensor, value: Tensor | float) -> Tensor:
-    """Write one value, a number or a tensor without axes, into each place of `x`."""
+    """Write one value, a number or a tensor without axes, into each place of `x`, and return it.
+
+    Raises:
+        RuntimeError: the value has axes, or does not fit the dtype.
+    """
     if not isinstance(value, Tensor):
         return x._write(full(x.shape, value, dtype=x.dtype))
     if value.ndim:
@@ -98,7 +113,11 @@ def zero_(x: Tensor) -> Tensor:
 
 @method
 def fill_diagonal_(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
-    """Write one value into the diagonal of a matrix, or of a tensor whose axes have equal sizes."""
+    """Write one value into the diagonal of a matrix, or of a tensor whose axes have equal sizes, and return the tensor.
+
+    Raises:
+        RuntimeError: it has fewer than two axes, or more of different sizes.
+    """
     refuse_set("fill_diagonal_", wrap=wrap)
     if x.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
@@ -145,7 +164,11 @@ def scatter_(
 
 
 def check_scatter(x: Tensor, d: int, index: Tensor, src: Tensor | float | None) -> None:
-    """Raise torch's error if an index or a source does not fit: its dtype, number of axes or sizes."""
+    """Raise a RuntimeError unless `index` (int32 or int64) and `src` fit `x` for a scatter along axis `d`.
+
+    A tensor `src` has the dtype of `x`; `index` has as many axes as both, and is no larger than `src`, nor than `x` but
+    along `d`.
+    """
     if index.dtype not in (int32, int64):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     shapes = [list(t.shape) for t in (index, src) if isinstance(t, Tensor)]
@@ -171,7 +194,12 @@ def scatter(
 
 @method
 def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """Add numbers along the axis `dim`: x[i][index[i][j][k]][k] += src[i][j][k] for 3 axes and dim = 1, in a copy."""
+    """Return a copy of `x` with numbers added: x[i][index[i][j][k]][k] += src[i][j][k] for 3 axes and dim = 1.
+
+    Raises:
+        TypeError: the source is no tensor.
+        RuntimeError: an index is out of bounds; see also `check_scatter`.
+    """
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_add(): argument 'src' (position 3) must be Tensor, not {type(src).__name__}")
     check_scatter(x, axis_of(dim, x.ndim), index, src)
@@ -206,7 +234,10 @@ def key_along(x: Tensor, dim: int, index: Tensor | int) -> tuple[Any, ...]:
 
 
 def check_source(x: Tensor, dim: int, index: Tensor, source: Tensor, error: type[Exception]) -> None:
-    """Raise an error unless `source` has the shape of the part of `x` that an index along an axis selects."""
+    """Raise `error` unless `source` has the shape of the part of `x` that `index` selects along `dim`.
+
+    A source of another dtype is a RuntimeError.
+    """
     d = axis_of(dim, x.ndim)
     if source.dtype is not x.dtype:
         raise RuntimeError("self and source expected to have the same dtype")
@@ -223,7 +254,7 @@ def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @method
 def index_fill_(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
-    """Write one value into the parts of `x` at these indices of the axis `dim`."""
+    """Write one value into the parts of `x` at these indices of the axis `dim`, and return `x`."""
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -239,7 +270,12 @@ def index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Ten
 
 @method
 def index_add_(x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    """Add each part of `source`, times alpha, to the part of `x` at its index of the axis `dim`."""
+    """Add each part of `source`, times alpha, to the part of `x` at its index of the axis `dim`. Return `x`.
+
+    Raises:
+        IndexError: the indices have several axes.
+        RuntimeError: an index is out of bounds, or the shape or dtype of the source does not fit.
+    """
     d = axis_of(dim, x.ndim)
     if index.ndim > 1:
         raise IndexError(
@@ -262,7 +298,11 @@ def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @method
 def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the first numbers of `source`, in order, into the places of `x` where the mask is True."""
+    """Write the first numbers of `source`, in order, into the places of `x` where the mask is True. Return `x`.
+
+    Raises:
+        RuntimeError: the dtypes differ.
+    """
     if source.dtype is not x.dtype:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes")
     x[mask.expand(x.shape)] = source.flatten()[: int(mask.expand(x.shape).sum())]

@@ -1,4 +1,7 @@
-"""Concatenation and splitting, flips, rolls and repetition, diagonals and triangles."""
+"""Concatenation and splitting, flips, rolls and repetition, diagonals and triangles.
+
+Errors are those of torch, with its messages, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ def list_of_tensors(function: str, tensors: Iterable[Tensor]) -> list[Tensor]:
 
 
 def joined(parts: list[tuple[Any, int]], rows: int, out: Any) -> Any:
-    """Join the rows of several tensors, given by their numbers and the length of a row, and return `out` with them."""
+    """Append the rows of several tensors to `out`, each row of the result made of one row of each, and return `out`.
+
+    Each tensor is given by its numbers and the length of its rows.
+    """
     size = sum([n for _, n in parts])
     if size >= rows * len(parts):
         for i in range(rows):
@@ -156,7 +162,11 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
 
 @method
 def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Split an axis into at most this number of parts of equal size. The last may be smaller."""
+    """Split an axis into at most this number of parts of equal size. The last may be smaller. They are views.
+
+    Raises:
+        RuntimeError: the number is not positive, or there is no axis.
+    """
     if not x.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     chunks = whole(chunks, "chunks")
@@ -168,7 +178,10 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @method
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k."""
+    """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
+
+    They are views.
+    """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
@@ -254,7 +267,11 @@ def tile(x: Tensor, *sizes: int | Sequence[int]) -> Tensor:
 
 @method
 def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
-    """Repeat the tensor this often along each axis. More sizes than axes add axes at the front."""
+    """Return a tensor repeated this often along each axis. More sizes than axes add axes at the front.
+
+    Raises:
+        RuntimeError: there are fewer sizes than axes.
+    """
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -268,7 +285,11 @@ def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
 
 @method
 def diag(x: Tensor, diagonal: int = 0) -> Tensor:
-    """Return a diagonal of a matrix, or the matrix with these numbers on a diagonal and zeros elsewhere."""
+    """Return a diagonal of a matrix, as a copy, or the matrix with these numbers on a diagonal and zeros elsewhere.
+
+    Raises:
+        RuntimeError: the tensor has neither one axis nor two.
+    """
     diagonal = whole(diagonal, "diagonal")
     if x.ndim == 2:
         return x.diagonal(diagonal).clone()
@@ -279,7 +300,10 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
 
 @method
 def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal."""
+    """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal, else 0.
+
+    `offset` says which: 1 is the one above the main diagonal.
+    """
     a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -295,7 +319,7 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 
 
 def block_diag(*ts: Tensor) -> Tensor:
-    """Return the matrix with these matrices along its diagonal and zeros elsewhere."""
+    """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row."""
     for i, t in enumerate(ts):
         if t.ndim > 2:
             raise RuntimeError(
@@ -313,7 +337,11 @@ def block_diag(*ts: Tensor) -> Tensor:
 
 
 def cartesian_prod(*ts: Tensor) -> Tensor:
-    """Return all combinations of one number of each vector, as rows."""
+    """Return all combinations of one number of each vector, as rows; of one vector, the vector itself.
+
+    Raises:
+        RuntimeError: one is no vector.
+    """
     for t in ts:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -322,7 +350,11 @@ def cartesian_prod(*ts: Tensor) -> Tensor:
 
 @method
 def rot90(x: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turn the plane of two axes by k right angles, from the first axis toward the second."""
+    """Return a copy with the plane of two axes turned by k right angles, from the first axis toward the second.
+
+    Raises:
+        RuntimeError: there are not two such axes.
+    """
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if x.ndim < 2:
@@ -336,7 +368,11 @@ def rot90(x: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def triangle(name: str, x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
-    """Return a copy of `x` that is zero at every row and column for which `keep(row, column)` is false."""
+    """Return a copy of `x` that is zero at every row and column for which `keep(row, column)` is false.
+
+    Raises:
+        RuntimeError: `x` has fewer than two axes; the message names the function.
+    """
     if x.ndim < 2:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     r, c = x.shape[-2:]

@@ -136,7 +136,10 @@ def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def merged(axes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Merge axes, given by their size and the steps of each operand along them, that can be walked as one."""
+    """Return axes, each (size, *steps of the operands), with neighbours that can be walked as one merged.
+
+    Axes of size 1 are left out.
+    """
     found: list[tuple[int, ...]] = []
     for size, *steps in axes:
         if size == 1:
@@ -150,8 +153,10 @@ def merged(axes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 @lru_cache(maxsize=2000)
 def four_axes(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[list[int], int, tuple[int, ...]]:
-    """Return how the kernels `copy` and `spread` walk over a tensor: where each call starts, how many numbers it
-    handles, and its four sizes and four steps."""
+    """Return how the kernels `copy` and `spread` walk over a tensor, by its last four axes.
+
+    It is where each call starts, how many numbers it handles, and its four sizes and four steps.
+    """
     axes = merged(list(zip(shape, strides, strict=True)))
     axes = [(1, 0)] * (4 - len(axes)) + axes
     starts = offsets_of([n for n, _ in axes[:-4]], [s for _, s in axes[:-4]])

@@ -1,4 +1,8 @@
-"""Linear algebra: systems of equations, norms, ranks, and powers of matrices."""
+"""Linear algebra: systems of equations, norms, ranks, and powers of matrices.
+
+Errors are those of torch, with its messages, also where a docstring does not list them. What a function of torch can do
+and the page's cannot raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,14 @@ SINGULAR = {
 def norm(
     x: Tensor, ord: float | str | None = None, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """Return a vector norm, or the norm `ord` of matrices: of a tensor with two axes, or in the axes `dim`."""
+    """Return a vector norm, or the norm `ord` of matrices: of a tensor with two axes, or in the axes `dim`.
+
+    Without `ord`, it is the root of the sum of all squares.
+
+    Raises:
+        RuntimeError: `ord` is given for other than one or two axes.
+        NotImplementedError: the page does not have this norm of matrices.
+    """
     axes = axes_of(dim, x.ndim)
     if ord is None or len(axes) == 1:
         return norm_of(x, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -61,7 +72,11 @@ def vector_norm(
 
 
 def cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
-    """Return the cross products of vectors with three numbers along an axis."""
+    """Return the cross products of vectors with three numbers along an axis.
+
+    Raises:
+        RuntimeError: the axis has another size.
+    """
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
@@ -71,7 +86,10 @@ def cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def check_matrix(name: str, a: Tensor, square: bool = True) -> None:
-    """Raise an error unless this is a floating-point matrix, and a square one if it must be."""
+    """Raise an error unless this is a floating-point matrix, and a square one if it must be.
+
+    It is a RuntimeError, or a NotImplementedError for several matrices. `name` is the function in its message.
+    """
     if a.dtype.kind < FLOATING:
         raise RuntimeError(
             f"linalg.{name}: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[a.dtype]}"
@@ -87,7 +105,7 @@ def check_matrix(name: str, a: Tensor, square: bool = True) -> None:
 
 
 def of_each_matrix(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Apply a function of one matrix to each of several."""
+    """Return a function that applies a function of one matrix to each of several, and stacks the results."""
 
     @wraps(function)
     def of_all(a: Tensor, *others: Any, **options: Any) -> Tensor:
@@ -111,7 +129,12 @@ def check_pivot(name: str, a: Tensor, i: int, pivot: float) -> None:
 
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
-    """Solve a x = b by Gauss-Jordan elimination with partial pivoting."""
+    """Return x with a x = b, by Gauss-Jordan elimination with partial pivoting; b is a vector or a matrix.
+
+    Raises:
+        _LinAlgError: the matrix is singular.
+        RuntimeError: the shapes do not fit.
+    """
     check_matrix("solve", a)
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B: {list(a.shape)} and {list(b.shape)}")
@@ -124,7 +147,7 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
 
 def solution(name: str, a: Tensor, b: Tensor) -> Tensor:
-    """Solve a x = b for the function of this name.
+    """Return x with a x = b, for the function of this name. It has no gradient.
 
     Raises:
         _LinAlgError: the matrix is singular.
@@ -155,7 +178,7 @@ def inv(a: Tensor) -> Tensor:
 
 @of_each_matrix
 def det(a: Tensor) -> Tensor:
-    """Return the determinant of a square matrix."""
+    """Return the determinant of a square matrix. That of a singular one has no gradient here."""
     check_matrix("det", a)
     rows, value = a.double().tolist(), 1.0
     for i in range(len(rows)):  # elimination with partial pivoting
@@ -181,7 +204,11 @@ def det(a: Tensor) -> Tensor:
 
 @of_each_matrix
 def cholesky(a: Tensor, *, upper: bool = False) -> Tensor:
-    """Return the lower triangular matrix L with L Lᵀ = a, or with `upper` its transpose."""
+    """Return the lower triangular matrix L with L Lᵀ = a, or with `upper` its transpose. It has no gradient.
+
+    Raises:
+        _LinAlgError: the matrix is not positive definite.
+    """
     check_matrix("cholesky", a)
     rows = a.double().tolist()
     found = [[0.0] * len(rows) for _ in rows]
@@ -266,7 +293,7 @@ def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def rotate(rows: list[list[float]], i: int, j: int) -> None:
-    """Turn the axes i and j of a symmetric matrix so that its number at (i, j) becomes 0."""
+    """Turn the axes i and j of a symmetric matrix, in place, so that its number at (i, j) becomes 0."""
     slope = (rows[j][j] - rows[i][i]) / (2 * rows[i][j])
     t = math.copysign(1, slope) / (abs(slope) + math.hypot(1, slope))
     c = 1 / math.hypot(1, t)
@@ -320,7 +347,11 @@ def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
 
 @of_each_matrix
 def pinv(a: Tensor, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
-    """Return the pseudoinverse of a matrix of full rank: (aᵀa)⁻¹aᵀ, or aᵀ(aaᵀ)⁻¹ for more columns than rows."""
+    """Return the pseudoinverse of a matrix of full rank: (aᵀa)⁻¹aᵀ, or aᵀ(aaᵀ)⁻¹ for more columns than rows.
+
+    Raises:
+        NotImplementedError: the rank is not full, or rounding errors would be large.
+    """
     refuse_set("pinv", atol=atol, rtol=rtol)
     check_matrix("pinv", a, square=False)
     if not a.numel():
@@ -370,7 +401,7 @@ def singular_values(a: Tensor) -> list[float]:
 
 @of_each_matrix
 def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
-    """Count the singular values that exceed a tolerance, by default that of torch."""
+    """Return how many singular values exceed a tolerance, by default that of torch, as a tensor."""
     check_matrix("matrix_rank", a, square=False)
     values = singular_values(a)
     relative = rtol if rtol is not None else 0.0 if tol or atol else max(a.shape) * finfo(a.dtype).eps
@@ -388,7 +419,11 @@ def matrix_power(a: Tensor, n: int) -> Tensor:
 
 
 def lstsq(a: Tensor, b: Tensor) -> Any:
-    """Solve a least-squares problem by the normal equations, in float64. The result has the attribute `solution`."""
+    """Solve a least-squares problem by the normal equations, in float64. The result has the attribute `solution`.
+
+    Raises:
+        NotImplementedError: the columns of the matrix depend on each other.
+    """
     if int(matrix_rank(a)) < a.shape[1]:
         refuse("`linalg.lstsq` of a matrix whose columns depend on each other")
     left = a.double()

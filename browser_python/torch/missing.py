@@ -45,14 +45,20 @@ def known(place: str) -> frozenset[str]:
 
 
 def is_known(kind: type, name: str) -> bool:
-    """Check whether objects of one of the page's classes have this attribute in PyTorch or NumPy."""
+    """Check whether objects of one of the page's classes have this attribute in PyTorch or NumPy.
+
+    False for a special name such as `__len__`.
+    """
     if name.startswith("__"):
         return False
     return any(name in known(base.__name__) for base in kind.__mro__ if base.__module__ != "__main__")
 
 
 def raise_missing(thing: object, name: str) -> NoReturn:
-    """Raise the error for an attribute: if PyTorch has it, another one than `hasattr` takes for an answer."""
+    """Raise the error for an attribute that a thing does not have.
+
+    If PyTorch has it, it is a NotImplementedError, which `hasattr` does not take for an answer; else an AttributeError.
+    """
     kind = type(thing)
     if is_known(kind, name):
         refuse(f"`{kind.__name__}.{name}`")
@@ -77,7 +83,7 @@ class TellsMissingOrAbstract(TellsMissing, ABCMeta):
 
 
 def refuse_set(function: str, **arguments: Any) -> None:
-    """Raise the error for an argument that the page's torch does not have, unless it is None, False or 0."""
+    """Raise a NotImplementedError naming the first argument of `function` that is set: not None, False or 0."""
     for name, value in arguments.items():
         if value is not None and not (isinstance(value, (int, float)) and not value):
             refuse(f"`{name}` of `{function}`")

@@ -45,7 +45,10 @@ class Mode:
         State.grad_enabled = self.was
 
     def __call__(self, *a: Any, **k: Any) -> Any:
-        """Return a function that runs in this mode: as `@no_grad()` and as `@no_grad`, it wraps a function."""
+        """Return a function that runs in this mode, as for `@no_grad()`.
+
+        If the mode was made of a function, as by `@no_grad`, call that in this mode, and return its result.
+        """
         if self.f is None:
             f = a[0]
             mode = type(self)

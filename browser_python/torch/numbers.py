@@ -17,7 +17,7 @@ DIVISION_BY_ZERO = "ZeroDivisionError"  # torch's whole message for an integer d
 
 
 def to_half(v: float) -> float:
-    """Round to the nearest float16."""
+    """Round to the nearest float16; a number that is too large becomes infinite."""
     try:
         return struct.unpack("e", struct.pack("e", v))[0]
     except OverflowError:
@@ -25,7 +25,7 @@ def to_half(v: float) -> float:
 
 
 def to_halves(values: list[float]) -> Sequence[float]:
-    """Round each of these numbers to float16, all at once unless one is too large."""
+    """Return these numbers rounded to float16; those that are too large become infinite."""
     form = f"{len(values)}e"
     try:
         return struct.unpack(form, struct.pack(form, *values))
@@ -43,7 +43,11 @@ def to_bfloat16(v: float) -> float:
 
 
 def to_array(values: Iterable[float], dt: dtype) -> array[Any]:
-    """Return an `array` of these numbers, converted to this dtype."""
+    """Return an `array` of these numbers in the storage of this dtype, rounded to it.
+
+    In an integer dtype, floats lose their decimals, integers that are too large are wrapped around, and nan and
+    infinities become those of −2⁶³.
+    """
     if dt is float16:
         values = to_halves(list(values))
     elif dt is bfloat16:
@@ -66,7 +70,11 @@ def wrap_around(v: int, dt: dtype) -> int:
 
 
 def convert_numbers(values: Iterable[float], src: dtype, dst: dtype) -> Any:
-    """Return numbers of the dtype `src` converted to the dtype `dst`."""
+    """Return numbers of the dtype `src` as values for the dtype `dst`, as torch converts them.
+
+    For bool, 0 or 1; floats lose their decimals in integers, and become the lowest number where they do not fit. The
+    values are not yet rounded to `dst`, and may be `values` itself.
+    """
     if dst is bool_:
         return [1 if v else 0 for v in values]
     if src.kind == FLOATING and dst.kind < FLOATING:
@@ -124,7 +132,7 @@ def quotient(a: float, b: float) -> float:
 
 
 def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]:
-    """Return a function that equals `f`, and is nan where `f` raises an error."""
+    """Return a function that equals `f`, and is nan where `f` raises a ValueError or an OverflowError."""
 
     def g(x: float) -> float:
         try:
@@ -136,7 +144,7 @@ def nan_where_undefined(f: Callable[[float], float]) -> Callable[[float], float]
 
 
 def infinite_where_too_large(f: Callable[[float], float]) -> Callable[[float], float]:
-    """Return a function that equals `f`, and is infinite where the result of `f` is too large."""
+    """Return a function that equals `f`, and where `f` overflows, is infinite with the sign of f(±1)."""
 
     def g(x: float) -> float:
         try:
@@ -213,7 +221,7 @@ def floor_quotient(a: float, b: float) -> float:
 
 
 def trunc_quotient(a: float, b: float) -> float:
-    """Return a / b without its decimals.
+    """Return a / b without its decimals; for floats, an infinity or nan where a / b is one.
 
     Raises:
         RuntimeError: an integer is divided by 0.
@@ -230,7 +238,10 @@ def modulo(a: float, b: float) -> float:
 
 
 def remainder_of(a: float, b: float) -> float:
-    """Return the remainder of a / b rounded toward 0, or nan if b is 0 or a is infinite."""
+    """Return the remainder of a / b rounded toward 0, or nan if b is 0 or a is infinite.
+
+    Integers divided by 0 raise a RuntimeError.
+    """
     check_divisor(a, b)
     if isinstance(a, int) and isinstance(b, int):
         return a - b * int(trunc_quotient(a, b))

@@ -1,4 +1,8 @@
-"""Sorting, the k largest numbers, unique numbers and their counts, and binary search."""
+"""Sorting, the k largest numbers, unique numbers and their counts, and binary search.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,10 @@ from .tensors import Tensor, method, tensor_of, without_gradient
 
 @method
 def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> NamedResults:
-    """Sort along an axis. Equal numbers keep the order of the input with `stable`, else they have that of torch."""
+    """Return the numbers sorted along an axis, and their indices, as a named tuple (values, indices).
+
+    Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest.
+    """
     check_flag("descending", descending)
 
     def order(row: Numbers) -> list[int]:
@@ -47,7 +54,11 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool 
 
 @method
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> NamedResults:
-    """Return the k largest numbers along an axis, in torch's order of equal and of unsorted numbers."""
+    """Return the k largest numbers along an axis (or smallest, without `largest`), and their indices, as a named tuple.
+
+    Equal numbers, and without `sorted` all, are in torch's order. A RuntimeError is raised unless 0 ≤ k ≤ the axis's
+    size.
+    """
     d, k = axis_of(dim, x.ndim), whole(k, "k")
     if x.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
@@ -66,7 +77,14 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
 
 @method
 def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedResults:
-    """Return the k-th smallest number along an axis, and its index. Of equal numbers, it is the one that torch finds."""
+    """Return the k-th smallest number along an axis, counted from 1, and its index, as a named tuple.
+
+    Of equal numbers, it is the one that torch finds.
+
+    Raises:
+        IndexError: the axis is empty.
+        RuntimeError: k is not from 1 to the size of the axis.
+    """
     d, k = axis_of(dim, x.ndim), whole(k, "k")
     if x.dtype is bool_:
         raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'")
@@ -85,7 +103,10 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedRe
 
 
 def place_of_rank(row: Numbers, k: int) -> int:
-    """Return the index of the number of rank k, by the quickselect of torch (Hoare, 1961), as equal ones are alike."""
+    """Return the index of the number of rank k, from 0 for the smallest; nan counts as the largest.
+
+    It is found by the quickselect of torch (Hoare, 1961), so that of equal numbers it is the same one.
+    """
     keys, at = [(v != v, v) for v in row], list(range(len(row)))
 
     def exchange(i: int, j: int) -> None:
@@ -115,7 +136,11 @@ def place_of_rank(row: Numbers, k: int) -> int:
 
 
 def running_extreme(name: str, better: Callable[[float, float], bool]) -> Callable[[Tensor, int], NamedResults]:
-    """Return a function for the best number so far along an axis, and add it to `Tensor` as a method."""
+    """Return a function `name(x, dim)` of the best number so far along an axis, and its index.
+
+    `better(v, best)` says whether a number replaces the best one; nan always does. The function is added to `Tensor`,
+    too.
+    """
 
     def places(row: Numbers) -> list[int]:
         found, best = [], 0
@@ -140,7 +165,7 @@ cummax, cummin = running_extreme("cummax", operator.ge), running_extreme("cummin
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return for each number whether it is one of the others; with `invert`, whether it is not."""
+    """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not."""
     given, others = as_tensor(elements), set(as_tensor(test_elements)._numbers())
     return tensor_of([(v in others) != invert for v in given._numbers()], given.shape, bool_)
 
@@ -149,7 +174,11 @@ def isin(
 def unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Tensor | tuple[Tensor, ...]:
-    """Return the different numbers, or the different parts along an axis. They are always sorted."""
+    """Return the different numbers, or along axis `dim` the different parts. They are always sorted.
+
+    With `return_inverse` or `return_counts`, return a tuple, also with the index in the result of each number or part,
+    or with how often each occurs.
+    """
     parts = list(x._numbers()) if dim is None else [tuple(part._numbers()) for part in x.unbind(dim)]
     first: dict[Any, int] = {}
     for place, part in enumerate(parts):
@@ -168,10 +197,12 @@ def unique(
 
 @method
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """Count how often each of 0, 1, 2, … occurs, or sum the weights of its occurrences.
+    """Count how often each of 0, 1, 2, … occurs, or sum the weights of its occurrences, in at least `minlength` places.
 
     Raises:
-        RuntimeError: `x` has several axes or a negative number, or the weights have another length.
+        NotImplementedError: `x` holds floating-point numbers.
+        RuntimeError: `x` has several axes or a negative number, `minlength` is negative, or the weights have another
+            shape.
     """
     numbers = list(x._numbers())
     if x.dtype.kind == FLOATING:
@@ -198,7 +229,10 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Return where each number of `v` would be inserted into the sorted vector `a`: before equal numbers, or behind."""
+    """Return where each number of `v` would be inserted into the sorted vector `a`, in int64 or int32.
+
+    That is before equal numbers, or with `right` or `side="right"` behind them. Several rows are a NotImplementedError.
+    """
     refuse_set("searchsorted", sorter=sorter)
     if a.ndim > 1:
         refuse("`searchsorted` in several rows")
@@ -210,7 +244,10 @@ def searchsorted(
 
 
 def bucketize(v: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """Return the number of the boundaries below each number; with `right`, of those that are not above it."""
+    """Return how many boundaries are below each number; with `right`, how many are not above it.
+
+    `boundaries` are a sorted vector; other axes raise a RuntimeError.
+    """
     if boundaries.ndim != 1:
         raise RuntimeError(
             f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})",

@@ -32,7 +32,10 @@ class TorchFunctionMode:
             setattr(place, name, function)
 
     def _replace(self) -> Any:
-        """Replace the public functions and the methods of tensors. Yield (place, name, what stood there)."""
+        """Replace the public functions and the tensors' methods by ones that call this mode.
+
+        Yield for each (module or class, name, what stood there).
+        """
         import torch
 
         from .nn import functional

@@ -1,4 +1,7 @@
-"""Matrix products, and operations that use them, such as `einsum`."""
+"""Matrix products, and operations that use them, such as `einsum`.
+
+Errors are those of torch, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,12 @@ dot_of_rows = getattr(math, "sumprod", sum_of_products)  # `math.sumprod` is new
 
 
 def check_product(a: object, b: object) -> None:
-    """Raise torch's error if torch would not multiply these operands."""
+    """Raise torch's error if torch would not multiply these operands by `matmul`.
+
+    Raises:
+        TypeError: one is not a tensor.
+        RuntimeError: one has no axes, the dtypes differ or are bool, or the sizes do not fit.
+    """
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
         (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
         if a.shape and b.shape and k == (rest[-1] if rest else n):
@@ -84,9 +92,9 @@ def check_product(a: object, b: object) -> None:
 
 @method
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply matrices in the last two axes, and broadcast the others.
+    """Multiply matrices in the last two axes, and broadcast the others. Errors are those of `check_product`.
 
-    A vector is a row as the left operand, and a column as the right one.
+    A vector is a row as the left operand, and a column as the right one; the result does not have its axis.
     """
     check_product(a, b)
     out = unnamed_product(a, b)
@@ -188,7 +196,7 @@ def loop_of_product(
 
 @method
 def bmm(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply two batches of matrices: (B, m, k) and (B, k, n) to (B, m, n)."""
+    """Multiply two batches of matrices: (B, m, k) and (B, k, n) to (B, m, n). Other shapes raise a RuntimeError."""
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
@@ -200,7 +208,7 @@ def bmm(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def mm(a: Tensor, b: Tensor) -> Tensor:
-    """Multiply two matrices."""
+    """Multiply two matrices. A RuntimeError is raised for other numbers of axes, and for sizes that do not fit."""
     for name, x in (("self", a), ("mat2", b)):
         if x.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix")
@@ -230,7 +238,7 @@ def inner(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def outer(a: Tensor, b: Tensor) -> Tensor:
-    """Return all products of two vectors: result[i, j] = a[i]·b[j]."""
+    """Return all products of two vectors: result[i, j] = a[i]·b[j]. Other axes raise a RuntimeError."""
     for name, x in (("self", a), ("vec2", b)):
         if x.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {x.ndim}-D")
@@ -238,7 +246,10 @@ def outer(a: Tensor, b: Tensor) -> Tensor:
 
 
 def expand_ellipses(terms: list[str], ops: Sequence[Tensor]) -> tuple[list[str], str]:
-    """Return einsum's terms with letters in place of each "...", and the letters that replace the longest one."""
+    """Return einsum's terms with letters in place of each "...", and the letters that replace the longest one.
+
+    A term that has not as many letters as its operand has axes raises a RuntimeError.
+    """
     spare = [x.ndim - len(term.replace("...", "")) for term, x in zip(terms, ops, strict=True)]
     for i, (term, x, n) in enumerate(zip(terms, ops, spare, strict=True)):
         if n < 0 or (n and "..." not in term):
@@ -271,7 +282,14 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
 
 
 def einsum(equation: str, *ops: Any) -> Tensor:
-    """Return the sums of products that an equation such as "...id,...jd->...ij" describes."""
+    """Return the sums of products that an equation such as "...id,...jd->...ij" describes.
+
+    Without "->", the result has the letters that occur once, in alphabetical order, after the axes of "...".
+
+    Raises:
+        RuntimeError: the operands are not as many as the terms, or a term does not fit its operand's axes or their
+            sizes.
+    """
     if len(ops) == 1 and isinstance(ops[0], (list, tuple)):
         ops = tuple(ops[0])
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -318,6 +336,8 @@ def sum_unneeded(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
 def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
     """Multiply x and y with the terms tx and ty, and sum over the letters that are not in `needed`.
 
+    Return result and term.
+
     It is one batched matrix product: shared letters in `needed` become the batch, the other shared ones are summed.
     """
     x, tx = sum_unneeded(x, tx, needed + ty)
@@ -337,7 +357,10 @@ def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[st
 
 
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
-    """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes."""
+    """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes.
+
+    The result has the other axes of `a`, then those of `b`. A negative or too large `dims` raises a RuntimeError.
+    """
     if not isinstance(dims, (list, tuple)):
         dims = whole(dims, "dims")
         if dims < 0:

@@ -14,7 +14,7 @@ __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "ma
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
-    """Restore the state of the random numbers after the block, unless `enabled` is False."""
+    """At the end of the block, restore the generator's state from before, unless `enabled` is False."""
     state = get_rng_state()
     try:
         yield

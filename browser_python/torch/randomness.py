@@ -2,6 +2,8 @@
 
 torch and Python's `random` both draw from the Mersenne Twister MT19937 (Matsumoto and Nishimura, 1998). They differ
 only in the seeding, and in how they convert its 32-bit words to numbers.
+
+Errors are those of torch, also where a docstring does not list them.
 """
 
 from __future__ import annotations
@@ -122,7 +124,11 @@ class Generator:
         return numbers
 
     def normal(self, n: int, kind: dtype) -> Numbers:
-        """Draw n normal numbers by Box and Muller (1958): for n < 16 one pair at a time, else in blocks of 16."""
+        """Draw n normal numbers by Box and Muller (1958): for n < 16 one pair at a time, else in blocks of 16.
+
+        Raises:
+            NotImplementedError: n ≥ 16 numbers of float16 or bfloat16.
+        """
         if n < 16:
             return [self.one_normal() for _ in range(n)]
         if kind.itemsize == 2:
@@ -156,7 +162,7 @@ class Generator:
         return self.manual_seed(int.from_bytes(os.urandom(6), "big"))._seed
 
     def get_state(self) -> Tensor:
-        """Return the generator's state, as bytes."""
+        """Return the generator's state, as a uint8 tensor in torch's layout."""
         if self._state is None:
             (*words, at), spare = self._twister.getstate()[1], self._spare_normal
             left = WORDS + 1 - at
@@ -244,7 +250,7 @@ def drawn(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of floating-point numbers that `draw` draws."""
+    """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`."""
     kind = as_dtype(dtype) or State.default_dtype
     check_sizes(shape)
     check_floating(kind)
@@ -292,7 +298,7 @@ def normal_numbers(x: Tensor, kind: Kind, in_order: bool, generator: Generator |
 
 
 def randint(*bounds: Any, **arguments: Any) -> Tensor:
-    """Draw integers: `randint(high, size)` or `randint(low, high, size)`."""
+    """Draw integers from `low`, 0 without it, to `high` − 1: `randint(high, size)` or `randint(low, high, size)`."""
     if "low" not in arguments and len(bounds) + len(arguments.keys() & {"high", "size"}) < 3:
         bounds = (0, *bounds)
     return integers(*bounds, **arguments)
@@ -335,7 +341,7 @@ def randperm(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the integers 0, …, n − 1 in a random order."""
+    """Return the integers 0, …, n − 1 in a random order. A negative n raises a RuntimeError."""
     n = whole(n, "n")
     check_sizes([n])
     g, r = generator or default_generator, list(range(n))
@@ -346,7 +352,7 @@ def randperm(
 
 
 def check_deviation(std: Tensor | float) -> None:
-    """Raise torch's error for a negative standard deviation."""
+    """Raise a RuntimeError for a negative standard deviation, or a tensor that contains one."""
     if isinstance(std, Tensor) and any(v < 0 for v in std._numbers()):
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
@@ -361,7 +367,14 @@ def normal(
     generator: Generator | None = None,
     **more: Any,
 ) -> Tensor:
-    """Draw normal numbers with these means and standard deviations: tensors, or numbers and a `size`."""
+    """Draw normal numbers with these means and standard deviations: tensors, or numbers and a `size`.
+
+    Tensors are broadcast together.
+
+    Raises:
+        RuntimeError: a standard deviation is negative.
+        TypeError: neither is a tensor, and there is no `size`.
+    """
     check_deviation(std)
     if size is not None:
         return randn(size=size, generator=generator, **more) * std + mean
@@ -375,7 +388,10 @@ def normal(
 
 @method
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """Draw 1 with the probability that each number of `x` gives, or with the probability p; else 0."""
+    """Draw 1 with the probability that each number of `x` gives, or with the probability p; else 0.
+
+    The result is new, with the shape and dtype of `x`. A probability outside [0, 1] raises a RuntimeError.
+    """
     if p is not None:
         return x.detach().clone().bernoulli_(p, generator=generator)
     check_floating(x.dtype)
@@ -388,7 +404,10 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
 
 @method
 def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """Draw each number, 1 with the probability p, from 53 bits. torch's differ where it uses Intel's MKL."""
+    """Write into `x` 1 with the probability p, else 0, drawn from 53 bits each; return `x`.
+
+    torch's differ where it uses Intel's MKL. A probability outside [0, 1] raises a RuntimeError.
+    """
     check_probabilities([p])
     g = generator or default_generator
 
@@ -407,11 +426,11 @@ def check_probabilities(numbers: Numbers) -> None:
 def multinomial(
     p: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
-    """Draw indices with these probabilities, for each row.
+    """Draw `num_samples` indices with these probabilities, or numbers in proportion to them, for each row.
 
     Raises:
         RuntimeError: `p` does not have 1 or 2 axes or a floating-point dtype, a probability is negative, inf or nan, a
-            row sums to 0, or `num_samples` exceeds the length of a row without replacement.
+            row sums to 0, `num_samples` is not positive, or without replacement exceeds the length of a row.
     """
     if p.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -434,7 +453,10 @@ def multinomial(
 
 
 def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """Draw indices of each row with replacement: find a uniform number among the cumulative probabilities."""
+    """Draw `count` indices of each row with replacement; return those of all rows, one after the other.
+
+    Each is where a uniform number falls among the cumulative probabilities.
+    """
     places = []
     for row in rows:
         total = sum(row)
@@ -445,7 +467,10 @@ def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype
 
 
 def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """Draw indices of each row without replacement: the largest quotients of probability and exponential number."""
+    """Draw `count` indices of each row without replacement; return those of all rows, one after the other.
+
+    They are those of the largest quotients of probability and exponential number.
+    """
     n = len(rows[0])
     waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []
@@ -459,14 +484,17 @@ def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dt
 def normal_(
     x: Tensor, mean: Tensor | float = 0, std: Tensor | float = 1, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write normal numbers with this mean and standard deviation into `x`."""
+    """Write normal numbers with this mean and standard deviation into `x`, and return it.
+
+    A negative standard deviation raises a RuntimeError.
+    """
     check_deviation(std)
     return x._write(normal_numbers(x, x.dtype, x.is_contiguous(), generator) * std + mean)
 
 
 @method
 def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write uniform numbers between `from_` and `to` into `x`."""
+    """Write uniform numbers from `from_` to below `to` into `x`, and return it; RuntimeError if from_ > to."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     draws = rand_like(x, dtype=float64 if x.dtype is float64 else float32, generator=generator)
@@ -477,7 +505,7 @@ def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Genera
 
 @method
 def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
-    """Write exponential numbers with the mean 1 / lambd into `x`."""
+    """Write exponential numbers with the mean 1 / lambd into `x`, and return it; RuntimeError if lambd ≤ 0."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     g = generator or default_generator

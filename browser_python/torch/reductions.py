@@ -1,4 +1,7 @@
-"""Reductions (sums, means, extremes), norms, softmax, and cumulative sums and products."""
+"""Reductions (sums, means, extremes), norms, softmax, and cumulative sums and products.
+
+Errors are those of torch, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,11 @@ class Reduced(NamedTuple):
 
 @lru_cache(maxsize=1000)
 def reduced(shape: tuple[int, ...], dim: Axes) -> Reduced:
-    """Return how a reduction over these axes walks over a tensor of this shape."""
+    """Return how a reduction over these axes walks over a tensor of this shape.
+
+    The parts: the reduced axes; the order that puts them last, or None if they are; the length and number of rows; the
+    result's shape, without these axes and with size 1 in their places.
+    """
     shape = tuple(shape)
     dims = axes_of(dim, len(shape))
     keep = [i for i in range(len(shape)) if i not in dims]
@@ -200,7 +207,7 @@ def std_mean(
 
 @method
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the product over an axis, or of all numbers."""
+    """Return the product over an axis, or of all numbers; of integers and bools in int64."""
     x, dt = as_summed(x, dtype)
     d = None if dim is None else axis_of(dim, x.ndim)
 
@@ -250,7 +257,12 @@ def min_of_row(v: Numbers) -> float:
 
 
 def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
-    """Raise torch's error if `dim` is an empty axis, which has no extreme."""
+    """Raise torch's error for `name` if `dim` has an empty axis, which has no extreme.
+
+    Raises:
+        RuntimeError: `dim` is None, and `x` is empty.
+        IndexError: an axis in `dim` is empty.
+    """
     if 0 in x.shape and (all_zero := [d for d in axes_of(dim, x.ndim) if x.shape[d] == 0]):
         if dim is None and name.startswith("arg"):
             raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
@@ -262,7 +274,10 @@ def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
 
 
 def extreme(x: Tensor, dim: Axes, keepdim: bool, f: OfRow, name: str) -> Tensor:
-    """Return the largest or smallest numbers over these axes; equal ones share the gradient."""
+    """Return the largest or smallest numbers over these axes, by `f` of a row; equal ones share the gradient.
+
+    An empty axis raises the errors of `check_not_empty`.
+    """
     check_not_empty(x, dim, name)
 
     def rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -322,7 +337,10 @@ def class_of_results(kind: str) -> type[NamedResults]:
 
 
 def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Tensor:
-    """Return the index of the first largest or smallest number along an axis, or of the first nan."""
+    """Return the index of the first largest or smallest number along an axis, or of the first nan.
+
+    Without an axis, it is the index in all numbers in order. Bools raise a RuntimeError; see also `check_not_empty`.
+    """
     name = "argmax" if f is max_of_row else "argmin"
     if x.dtype is bool_:
         raise RuntimeError(f"{name}(): does not support bool input")
@@ -354,7 +372,10 @@ def extreme_with_index(
     pair: Callable[[Tensor, Tensor], Tensor],
     kind: str,
 ) -> Tensor | NamedResults:
-    """Implement `max` and `min`: of two tensors, of all numbers, or of an axis with the indices."""
+    """Implement `max` and `min`: of two tensors if `dim` is a tensor, of all numbers without `dim`, else along an axis.
+
+    Along an axis, the result is a named tuple (values, indices).
+    """
     if isinstance(dim, Tensor):
         return pair(x, dim)
     check_flag("keepdim", keepdim)
@@ -386,7 +407,10 @@ def place_of_median(v: Numbers) -> int:
 
 @method
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
-    """Return the median, the lower one of two; along an axis with its index. nan if the row contains nan."""
+    """Return the median of all numbers, the lower one of two; nan if there is nan, or no number.
+
+    Along an axis, return a named tuple (values, indices).
+    """
     if x.dtype is bool_:
         name = "median_cpu" if dim is None else "median_out"
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
@@ -449,7 +473,11 @@ def logaddexp(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers."""
+    """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers.
+
+    For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2. A dtype that is
+    not floating-point raises a RuntimeError, and "nuc" a NotImplementedError.
+    """
     if isinstance(dim, OtherInteger) and p == "fro":  # torch asks for its length
         raise TypeError("object of type 'numpy.int64' has no len()")
     x = x if dtype is None else x.to(dtype)
@@ -474,7 +502,13 @@ def dist(a: Tensor, b: Tensor, p: float = 2) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """Return the distances between rows. `compute_mode` only chooses torch's way to compute them."""
+    """Return the norm of order p of the difference of each row of `x1` and each of `x2`.
+
+    `compute_mode` only chooses torch's way to compute them. Fewer than two axes raise a RuntimeError.
+
+    Shapes:
+        x1 (..., m, d); x2 (..., n, d); result (..., m, n)
+    """
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
@@ -497,7 +531,10 @@ def move_axis_back(x: Tensor, d: int) -> Tensor:
 
 
 def along_axis(f: Callable[..., Iterable[float]], dim: int, *xs: Tensor, dtype: Kind | None = None) -> Tensor:
-    """Return the results of a function that maps a row along this axis, of each tensor, to a row of its result."""
+    """Return the results of `f`, which maps a row along this axis, of each tensor, to a row of as many numbers.
+
+    The tensors have one shape, and so has the result; its dtype is that of the first one unless `dtype` is given.
+    """
     d = axis_of(dim, xs[0].ndim)
     moved = [move_axis_last(x, d) for x in xs]
     y, rows = moved[0], [x._numbers() for x in moved]
@@ -547,7 +584,11 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
 
 @method
 def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
-    """Return x − log Σ exp x along an axis, by a kernel if there is one."""
+    """Return x − log Σ exp x along an axis, by a kernel if there is one.
+
+    Raises:
+        NotImplementedError: the dtype is not floating-point.
+    """
     x = x if dtype is None else x.to(as_dtype(dtype))
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
@@ -575,7 +616,7 @@ def cumprod(x: Tensor, dim: int, *, dtype: Kind | None = None) -> Tensor:
 
 
 def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
-    """Return the gradient of a row from the gradient of its cumulative products."""
+    """Return the gradient of a row `v`, from the gradient `g` of its cumulative products."""
     gradient, before = [], 1.0
     for k, number in enumerate(v):
         later = accumulate(v[k + 1 :], mul, initial=before)
@@ -586,7 +627,10 @@ def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
 
 @method
 def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """Return the n-th differences of neighbours along an axis, with other tensors joined before and after it."""
+    """Return the n-th differences of neighbours along an axis, with `prepend` and `append` joined to it first.
+
+    Bools give whether neighbours differ. A negative n raises a RuntimeError.
+    """
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")

@@ -72,7 +72,7 @@ def common_shape(*shapes: Sequence[int]) -> Size:
 
 @lru_cache(maxsize=1000)
 def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
-    """Return the shape to which all these shapes broadcast; cached."""
+    """Return the shape to which all these shapes broadcast; cached. See `common_shape` for its error."""
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in map(tuple, shapes):
@@ -88,7 +88,7 @@ def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
 
 
 def layout_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list[int]:
-    """Return the axes in the order in which torch lays out the result of an operation on tensors with these strides."""
+    """Return the axes, largest steps first, as torch lays out an elementwise result of tensors with these strides."""
 
     def follows(a: int, b: int) -> int:
         """Compare the steps of two axes: positive if `a` has larger steps than `b`, 0 if this is not known."""
@@ -111,7 +111,12 @@ def layout_order(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> list
 
 
 def axis_of(d: int, n: int) -> int:
-    """Return the axis `d` of `n` axes as a non-negative index. A 0-d tensor accepts 0 and -1."""
+    """Return the axis `d` of `n` axes as a non-negative index. A 0-d tensor accepts 0 and −1.
+
+    Raises:
+        TypeError: `d` is no integer.
+        IndexError: there is no such axis.
+    """
     if type(d) is not int and hasattr(d, "item"):
         d = d.item()
     if not isinstance(d, int) or isinstance(d, bool):
@@ -158,7 +163,10 @@ def check_sizes(shape: Sequence[int]) -> None:
 
 
 def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int]:
-    """Return the sizes in `args`, which holds single integers, or one tuple or list of them; or else in `size`."""
+    """Return the sizes in `args`, which holds single integers, or one tuple or list of them; or those in `size`.
+
+    A TypeError is raised if there are none, or if one is no integer.
+    """
     args = args if size is None else (size,)
     if not args:
         raise TypeError("received an invalid combination of arguments: a size is missing")
@@ -177,7 +185,10 @@ def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int
 
 
 def infer_size(shape: list[int], n: int) -> list[int]:
-    """Return the shape of a tensor of `n` numbers, with -1 replaced by the missing size."""
+    """Return the shape of a tensor of `n` numbers, with −1 replaced by the missing size.
+
+    A RuntimeError is raised for two −1, and for a shape that does not have `n` numbers.
+    """
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
     for i, size in enumerate(shape):

@@ -25,7 +25,7 @@ def expit(x: Tensor) -> Tensor:
 
 
 def upper_gamma(a: float, x: float) -> float:
-    """Compute the regularized upper incomplete gamma function.
+    """Return the regularized upper incomplete gamma function; nan if a or x is negative.
 
     By a series for x < a + 1, and by a continued fraction otherwise (Lentz, 1976).
     """

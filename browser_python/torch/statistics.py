@@ -1,4 +1,7 @@
-"""Quantiles, histograms, covariances and correlations."""
+"""Quantiles, histograms, covariances and correlations.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,13 @@ def quantile(
 ) -> Tensor:
     """Return the quantiles q of the numbers along an axis, or of all numbers; nan where one of these is nan.
 
+    Between two numbers, `interpolation` chooses: linear, lower, higher, midpoint or nearest.
+
     Shapes:
         q without axes, or (count); result (count, *shape of x without the axis), or without the first axis
+    Raises:
+        RuntimeError: the dtype is neither float32 nor float64, or not that of q; a share is not in [0, 1]; another
+            interpolation.
     """
     if x.dtype not in (float32, float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
@@ -55,7 +63,14 @@ def quantile(
 
 @method
 def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """Count the numbers in bins of equal width from `min` to `max`, or between the extremes of x if both are equal."""
+    """Count the numbers in bins of equal width from `min` to `max`, or between the extremes of x if both are equal.
+
+    Return the counts in the dtype of x; numbers outside are not counted.
+
+    Raises:
+        NotImplementedError: the dtype is not floating-point.
+        RuntimeError: `bins` is not positive, an end is not finite, or min > max.
+    """
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if bins <= 0:
@@ -84,7 +99,10 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
 
 @method
 def cov(x: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """Return the covariances of the rows of a matrix; of a vector, its variance."""
+    """Return the covariances of the rows of a matrix, Σ products of deviations / (columns − correction).
+
+    Of a vector, return its variance, without axes. More than two axes raise a RuntimeError.
+    """
     if x.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions"
@@ -97,7 +115,10 @@ def cov(x: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweig
 
 @method
 def corrcoef(x: Tensor) -> Tensor:
-    """Return the correlation coefficients of the rows of a matrix."""
+    """Return the correlation coefficients of the rows of a matrix; of a vector, 1, or nan if it is constant.
+
+    More than two axes raise a RuntimeError.
+    """
     if x.ndim > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions"

@@ -139,7 +139,7 @@ class Tensor(metaclass=TellsMissing):
     device = CPU
 
     def __init__(self, *data: Any) -> None:
-        """Return zeros of these sizes, or a float32 tensor of nested lists, as `torch.Tensor` does."""
+        """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists."""
         from .creation import tensor, zeros  # here, because creation.py imports this file
 
         sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
@@ -154,7 +154,7 @@ class Tensor(metaclass=TellsMissing):
         return offsets_of(self.shape, self._strides, self._offset)
 
     def _numbers(self) -> Numbers:
-        """Return the tensor's numbers in order, as a sequence."""
+        """Return the tensor's numbers in order, as a sequence: a copy, of bools as 0 and 1."""
         shape, strides = self.shape, self._strides
         if strides == strides_of(shape) or is_row_major(shape, strides):  # as in `is_contiguous`
             start = self._offset
@@ -410,7 +410,7 @@ class Tensor(metaclass=TellsMissing):
         return self._node if self.requires_grad else None
 
     def retain_grad(self) -> None:
-        """Store the gradient of a computed tensor in its `grad` as well."""
+        """Store the gradient of a computed tensor in its `grad` as well; RuntimeError if it requires none."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._node is not None:
@@ -440,7 +440,10 @@ class Tensor(metaclass=TellsMissing):
         return self._node is not None and self._node.retains is self
 
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Any:
-        """Call a function with each gradient of this tensor; what it returns, if anything, replaces the gradient."""
+        """Call a function with each gradient of this tensor; what it returns, unless None, replaces the gradient.
+
+        Return a handle that can remove it. A tensor that requires no gradient raises a RuntimeError.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node: Any = node_of(self)
@@ -458,7 +461,10 @@ class Tensor(metaclass=TellsMissing):
         return sorted({*dir(type(self)), *self.__dict__})
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for an attribute that a tensor does not have, here or also in torch."""
+        """Return a tensor as its own `real`; raise the error for another attribute that a tensor does not have.
+
+        That is a NotImplementedError if torch has it, else an AttributeError.
+        """
         if name == "real":
             return self
         raise_missing(self, name)
@@ -493,7 +499,7 @@ def tensor_from_parts(
 
 
 def dispatched(t: Tensor, name: str) -> Tensor:
-    """Tell each active `TorchDispatchMode` which operation has created a tensor, and return the tensor."""
+    """Tell each active `TorchDispatchMode` that operation `name` has created a tensor, and return the tensor."""
     for mode in State.dispatch_modes:
         mode.__torch_dispatch__(FinishedOperation(t, name), (), ())
     return t
@@ -513,7 +519,10 @@ class FinishedOperation:
 
 
 def tensor_of(values: Iterable[float], shape: Sequence[int], dt: dtype) -> Tensor:
-    """Return a new contiguous tensor of these values."""
+    """Return a new contiguous tensor of these values in this dtype.
+
+    An `array`, which must fit the dtype, becomes its storage without a copy, but for half precision.
+    """
     if type(values) is not array or dt is float16 or dt is bfloat16:
         values = to_array(values, dt)
     if type(shape) is not Size:
@@ -549,7 +558,11 @@ def step_of_view(t: Tensor, how: Callable[[Any], Tensor]) -> Node:
 
 
 def follow_base(v: Tensor) -> None:
-    """Give a view the gradient history of its base, which an in-place operation has changed."""
+    """Give a view the gradient history of its base, which an in-place operation has changed.
+
+    Raises:
+        NotImplementedError: the axes of the base were changed in place.
+    """
     base, how = v._view
     if base._changed_axes:  # `how` may describe its shape from before
         refuse("the gradient of a view of a tensor whose axes were changed in place")
@@ -593,7 +606,7 @@ def is_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
-    """Return zeros of this shape, with the numbers of `g` added at these flat positions."""
+    """Return zeros of this shape, in the dtype of `g`, with its numbers added at these flat positions."""
     out = [0.0] * product(shape)
     for p, v in zip(places, g._numbers(), strict=False):
         out[p] += v
@@ -643,7 +656,7 @@ def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **v
 
 
 def without_gradient(name: str) -> Callable[..., Any]:
-    """Return the function `back` of an operation whose gradient is not implemented: it raises an error."""
+    """Return the function `back` of an operation whose gradient is not implemented: it raises a NotImplementedError."""
 
     def back(*args: Any) -> NoReturn:
         refuse(f"the gradient of `{name}`")
@@ -654,7 +667,8 @@ def without_gradient(name: str) -> Callable[..., Any]:
 def result_type(*xs: Tensor | float) -> dtype:
     """Return the dtype of a result, by torch's type promotion.
 
-    In a category (bool, integer, float), tensors with axes take precedence over 0-d tensors, and these over numbers.
+    In a category (bool, integer, float), tensors with axes take precedence over 0-d tensors, and these over numbers; a
+    higher category always wins.
     """
     kinds = {x.dtype for x in xs if isinstance(x, Tensor)}
     if len(kinds) == 1 and (kind := kinds.pop()).kind == FLOATING:
@@ -709,7 +723,10 @@ def type_name(t: Tensor) -> str:
 
 
 def check_leaf(t: Tensor) -> None:
-    """Raise torch's error if `t` or its base is a leaf that requires grad, and an in-place operation may not change it."""
+    """Raise a RuntimeError if an in-place operation on `t` would change a leaf that requires grad, itself or its base.
+
+    While gradients are not recorded, it may.
+    """
     root = t if t._view is None else t._view[0]
     if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
         kind = "leaf Variable" if root is t else "view of a leaf Variable"
@@ -742,7 +759,7 @@ SHARED = (
 
 
 def check_overlap(x: Tensor, *operands: Any) -> None:
-    """Raise torch's error if an in-place operation on `x` would read numbers that it also writes elsewhere."""
+    """Raise a RuntimeError if a write into `x` would write to one place twice, or into a part of an operand."""
     advice = "Please clone() the tensor before performing the operation."
     if any(n > 1 and s == 0 for n, s in zip(x.shape, x._strides, strict=True)):
         raise RuntimeError(
@@ -761,7 +778,10 @@ def snapshot(t: Tensor) -> Tensor:
 
 
 def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return the in-place version of a function, which writes its result into its first argument."""
+    """Return the in-place version of a function: it writes the result into its first argument, and returns that.
+
+    It raises the errors of `check_overlap` and of the write.
+    """
 
     def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_overlap(x, *args, *kwargs.values())

@@ -1,4 +1,7 @@
-"""Comparing tensors in tests."""
+"""Comparing tensors in tests.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,11 @@ def assert_close(
 ) -> None:
     """Compare two tensors or numbers, or two sequences or dictionaries of them.
 
+    Without `rtol` and `atol`, the tolerances are those of the dtypes. `msg` is the error's text, or makes it from the
+    usual one.
+
     Raises:
-        AssertionError: shapes or dtypes differ, or numbers are not close.
+        AssertionError: shapes, lengths or keys differ, with `check_dtype` dtypes, or numbers are not close.
         ValueError: only one of `rtol` and `atol` is given.
         TypeError: only one of both is a tensor.
     """
@@ -56,7 +62,10 @@ def assert_close(
 
 
 def pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
-    """Return the corresponding elements of two sequences or dictionaries."""
+    """Return the corresponding elements of two sequences, or the values of two dictionaries by their keys.
+
+    An AssertionError is raised if the lengths or keys differ.
+    """
     if len(actual) != len(expected):
         raise AssertionError(f"The length of the sequences mismatch: {len(actual)} != {len(expected)}")
     if not isinstance(actual, dict):
@@ -67,7 +76,7 @@ def pairs(actual: Any, expected: Any) -> list[tuple[Any, Any]]:
 
 
 def difference(a: Tensor, b: Tensor, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool) -> str:
-    """Return in which way two tensors are not close, or nothing."""
+    """Return in which way two tensors are not close (shape, with `check_dtype` dtype, numbers), or ""."""
     if a.shape != b.shape:
         return f"The values for attribute 'shape' do not match: {a.shape} != {b.shape}."
     if check_dtype and a.dtype is not b.dtype:

@@ -42,7 +42,7 @@ def topk(row: Numbers, k: int, largest: bool, is_sorted: bool) -> list[int]:
 
 
 def order_of(row: Numbers, descending: bool) -> Less:
-    """Return the order of torch: nan counts as the largest number."""
+    """Return `less` for a row: whether one place's number comes before another's; nan counts as the largest."""
 
     def less(i: int, j: int) -> bool:
         x, y = (row[j], row[i]) if descending else (row[i], row[j])
@@ -52,7 +52,10 @@ def order_of(row: Numbers, descending: bool) -> Less:
 
 
 def introsort(at: list[int], first: int, last: int, less: Less) -> None:
-    """`std::sort`: quicksort, which heapsort replaces where it goes too deep; then insertion sort."""
+    """`std::sort` of `at[first:last]`, in place: quicksort, then insertion sort.
+
+    Heapsort takes over where quicksort goes too deep.
+    """
 
     def divide(first: int, last: int, depth: int) -> None:
         while last - first > SHORT:
@@ -68,7 +71,7 @@ def introsort(at: list[int], first: int, last: int, less: Less) -> None:
 
 
 def select(at: list[int], place: int, less: Less) -> None:
-    """`std::nth_element`: what belongs at a place comes there, and what comes before it, before it."""
+    """`std::nth_element` in place: what belongs at `place` comes there, and what comes before it, before it."""
     first, last, depth = 0, len(at), depth_of(len(at))
     while last - first > 3:
         if not depth:
@@ -86,7 +89,7 @@ def depth_of(size: int) -> int:
 
 
 def insertion_sort(at: list[int], first: int, last: int, less: Less) -> None:
-    """Sort so that equal numbers keep their order, as an insertion sort does."""
+    """Sort `at[first:last]` in place so that equal numbers keep their order, as an insertion sort does."""
 
     def compare(i: int, j: int) -> int:
         return less(j, i) - less(i, j)
@@ -95,7 +98,7 @@ def insertion_sort(at: list[int], first: int, last: int, less: Less) -> None:
 
 
 def partition(at: list[int], first: int, last: int, less: Less) -> int:
-    """Divide a part at the median of three of its numbers, and return where its second half begins."""
+    """Divide `at[first:last]` in place at the median of three of its numbers; return where its second half begins."""
     a, b, c = first + 1, first + (last - first) // 2, last - 1
     if less(at[a], at[b]):
         median = b if less(at[b], at[c]) else c if less(at[a], at[c]) else a
@@ -115,7 +118,10 @@ def partition(at: list[int], first: int, last: int, less: Less) -> int:
 
 
 def partial_sort(at: list[int], first: int, middle: int, last: int, less: Less) -> None:
-    """`std::partial_sort`: the first numbers in order, up to `middle`, by a heap."""
+    """`std::partial_sort` in place: the first numbers of `at[first:last]` come into `at[first:middle]`, in order.
+
+    The rest are in no order.
+    """
     heap_select(at, first, middle, last, less)
     for end in range(middle - 1, first, -1):
         value, at[end] = at[end], at[first]
@@ -123,7 +129,7 @@ def partial_sort(at: list[int], first: int, middle: int, last: int, less: Less) 
 
 
 def heap_select(at: list[int], first: int, middle: int, last: int, less: Less) -> None:
-    """Make a heap of the first numbers up to `middle`, with the last of them in order at its top."""
+    """Bring the first numbers of `at[first:last]` into `at[first:middle]`, as a heap with their last at its top."""
     size = middle - first
     for parent in range(size // 2 - 1, -1, -1):
         sift(at, first, parent, size, at[first + parent], less)
@@ -134,7 +140,10 @@ def heap_select(at: list[int], first: int, middle: int, last: int, less: Less) -
 
 
 def sift(at: list[int], first: int, hole: int, size: int, value: int, less: Less) -> None:
-    """Put a value into a heap with a hole: move the hole down to a leaf, and the value up from there."""
+    """Put `value` into the heap of `size` places from `first`, whose place `hole` is free.
+
+    The hole moves down to a leaf, and the value up from there.
+    """
     top = hole
     while 2 * hole + 1 < size:
         child = 2 * hole + 2

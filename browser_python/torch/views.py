@@ -1,4 +1,7 @@
-"""Views (other shapes, orders of axes, broadcasting), copies, and conversions to another dtype."""
+"""Views (other shapes, orders of axes, broadcasting), copies, and conversions to another dtype.
+
+Errors are those of torch, also where a docstring does not list them.
+"""
 
 from __future__ import annotations
 
@@ -228,7 +231,7 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
-    """Return a view with a new axis of size 1 before the axis `dim`."""
+    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result."""
     d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
@@ -282,7 +285,10 @@ def expand_as(x: Tensor, other: Tensor) -> Tensor:
 
 @method
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window."""
+    """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window.
+
+    A RuntimeError is raised for a size that is negative or exceeds the axis, and for a step below 1.
+    """
     d, size, step = axis_of(dimension, x.ndim), whole(size, "size"), whole(step, "step")
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
@@ -343,7 +349,7 @@ def data(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Tensor) -> None:
-    """Implement `x.data = other`: take over the storage of `other`, and keep the gradient of `x`."""
+    """Implement `x.data = other`: give `x` the storage, shape, strides and dtype of `other`, not its history."""
     if not isinstance(other, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
     x._data, x._offset, x.shape, x._strides, x.dtype = (
@@ -360,7 +366,10 @@ Tensor.data = data.setter(set_data)
 
 @method
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis."""
+    """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis.
+
+    It begins `offset` places along `dim2`, or if that is negative, along `dim1`.
+    """
     a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), whole(offset, "offset")
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -378,7 +387,7 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 
 @method
 def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Return a view with these axes moved to other places."""
+    """Return a view with the axes `source` moved to the places `destination`; RuntimeError if they differ in number."""
     a, b = axes_of(source, x.ndim), axes_of(destination, x.ndim)
     if len(a) != len(b):
         raise RuntimeError("movedim: Invalid source or destination dims: they differ in number")
@@ -412,7 +421,13 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 
 
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape."""
+    """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape.
+
+    The grid has an axis for each vector, in order; with "xy", the first two are exchanged.
+
+    Raises:
+        RuntimeError: the indexing is another, the dtypes differ, or a tensor has several axes.
+    """
     ts = ts[0] if len(ts) == 1 and not isinstance(ts[0], Tensor) else ts
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -457,7 +472,10 @@ def to(
     non_blocking: bool = False,
     copy: bool = False,
 ) -> Tensor:
-    """Return the tensor with another dtype: `to(dtype)`, `to(device, dtype)` or `to(other)`."""
+    """Return the tensor in another dtype: `to(dtype)`, `to(device, dtype)` or `to(other)`.
+
+    If that is its own, or there is none, it is `x` itself, or with `copy` a copy. Errors are those of `target_dtype`.
+    """
     if not (len(args) == 1 and type(args[0]) is Kind and dtype is device is None):  # not the frequent case `to(dtype)`
         flags = [a for a in args if isinstance(a, bool)]
         args = (target_dtype(args, dtype, device),)
@@ -482,7 +500,7 @@ def converted(x: Tensor, dt: Kind) -> Tensor:
 
 
 def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Device) -> Kind | None:
-    """Return the dtype that the arguments of `to` name, or None.
+    """Return the dtype that the arguments of `to` name, that of a tensor among them, or None.
 
     Raises:
         TypeError: they name two dtypes.
@@ -502,7 +520,10 @@ def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Device) -> K
 
 @method
 def type_(x: Tensor, dtype: Kind | str | None = None) -> Tensor | str:
-    """Return the tensor in another dtype, or without one, the name of its type."""
+    """Return the tensor in another dtype, also by its name ("torch.FloatTensor"); without one, the name of its type.
+
+    An unknown name raises a ValueError.
+    """
     if isinstance(dtype, (str, type)):
         given = getattr(dtype, "__name__", dtype)
         named = given if isinstance(dtype, str) else f"torch.{given}"

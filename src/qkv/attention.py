@@ -316,7 +316,11 @@ class MultiHeadAttention(nn.Module):
         cache: Cache | None = None,
         visit: Visit = unchanged,
     ) -> tuple[Tensor, Tensor]:
-        """Attend from `query` to `key` (by default `query`: self-attention) and mix `value` (by default `key`)."""
+        """Attend from `query` to `key` (by default `query`: self-attention) and mix `value` (by default `key`).
+
+        With a cache, the new keys and values are appended to it, and each query attends to all that it then holds.
+        Return the output (B, n_q, d_model) and the weights (B, H, n_q, n_k).
+        """
         key = query if key is None else key
         value = key if value is None else value
         q = visit("q", split_heads(self.w_q(query), self.n_heads))  # (B, H, n_q, d_head)

@@ -96,10 +96,12 @@ class PreallocatedKVCache(KVCache):
         return self._length
 
     def append(self, k: Tensor, v: Tensor) -> KeysAndValues:
-        """Write new keys and values into the reserved memory, and return all.
+        """Write new keys and values into the reserved memory, and return views of all that it holds.
+
+        The first call allocates the memory.
 
         Raises:
-            ValueError: they do not fit, by their shapes or their number.
+            ValueError: the shapes do not fit each other or the cache, or the positions exceed the capacity.
         """
         self._check(k, v)
         end = self._length + k.shape[-2]
@@ -137,7 +139,11 @@ class SlidingKVCache(KVCache):
         return self._n_appended
 
     def append(self, k: Tensor, v: Tensor) -> KeysAndValues:
-        """Append new keys and values, and return those that the new tokens may attend to."""
+        """Drop the positions that no later token may see, append the new ones, and return all that are held.
+
+        Raises:
+            ValueError: the shapes of k and v do not fit each other, or do not fit those in the cache.
+        """
         self._check(k, v)
         self._drop_what_no_later_token_sees()
         self._n_appended += k.shape[-2]
@@ -226,6 +232,9 @@ class PrefixTree:
     def insert(self, ids: Sequence[int], caches: Sequence[KVCache]) -> None:
         """Store the keys and values of ids from the caches, in whole blocks; known blocks stay as they are.
 
+        The tokens after the last whole block are not stored. If there are then more than max_blocks, the leaves that
+        were used longest ago are removed.
+
         Raises:
             ValueError: there is not one cache per layer, or one does not hold every position of ids.
         """
@@ -241,12 +250,13 @@ class PrefixTree:
         self._make_room()
 
     def lookup(self, prompt: Sequence[int]) -> tuple[int, list[KVCache]]:
-        """Find the longest stored prefix of the prompt without its last token.
+        """Find the longest stored prefix of the prompt without its last token, and mark its blocks as used.
 
         The last token must be run in any case, because its output predicts the next token.
 
         Returns:
-            the number of tokens found, and for each layer a new cache that holds them
+            the number of tokens found, a multiple of block_size and maybe 0, and for each layer a new
+            cache that holds them
         """
         path: list[Block] = []
         block = self._root
@@ -275,14 +285,14 @@ class PrefixTree:
             yield from self._edges(follower)
 
     def _make_room(self) -> None:
-        """Remove the least recently used leaves until at most max_blocks are left."""
+        """Remove leaves, the least recently used first, until at most max_blocks blocks are left, if it is not None."""
         while self.max_blocks is not None and len(self) > self.max_blocks:
             leaves = [(b, t) for b, t in self._edges(self._root) if not b.followers[t].followers]
             parent, tokens = min(leaves, key=lambda leaf: leaf[0].followers[leaf[1]].last_used)
             del parent.followers[tokens]
 
     def _join(self, path: list[Block]) -> list[KVCache]:
-        """Concatenate the blocks of a path, in a new cache for each layer."""
+        """Return a new cache for each layer that holds the blocks of a path, concatenated."""
         caches = [KVCache() for _ in range(self.n_layers)]
         for block in path:
             for cache, (k, v) in zip(caches, block.layers, strict=True):

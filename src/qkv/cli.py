@@ -13,7 +13,10 @@ from qkv.words import known, speak, t
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a subcommand, and return its exit status: 0 for success, 1 for problems that it reports, 2 for bad usage."""
+    """Run a subcommand, and return its exit status: 0 for success, 1 for problems that it reports, 2 for bad usage.
+
+    It is 130 after Ctrl-C. For a wrong option and for --help, argparse raises SystemExit.
+    """
     args = _parser().parse_args(arguments)
     try:
         return int(args.run(args))
@@ -114,7 +117,10 @@ def _add_grade(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def _positive(kind: type[int] | type[float]) -> Callable[[str], int | float]:
-    """Return a converter for an option's value that accepts only positive numbers of this type."""
+    """Return a converter of an option's text that accepts finite numbers of this type above 0.
+
+    For another number it raises argparse's error, and for a text that is no number a ValueError.
+    """
 
     def number(text: str) -> int | float:
         value = kind(text)
@@ -131,7 +137,11 @@ FOR_CREDIT = ("out", "seed", "jobs", "scheduler", "memory", "gradebook", "roster
 
 
 def _grade(args: argparse.Namespace) -> int:
-    """Run `grade`: for credit if an option or a folder asks for it, else for oneself. Return the exit code."""
+    """Run `grade`: in the sandbox if a folder, a zip or an option for credit is given, else for oneself.
+
+    Set the language if an option names one, also in the environment. Return the exit code: 2 if the language is unknown
+    or a path does not exist.
+    """
     if args.language:
         try:
             speak(args.language)
@@ -151,7 +161,7 @@ def _grade(args: argparse.Namespace) -> int:
 
 
 def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
-    """Grade one's own notebooks and print the feedback. Return the exit code: 1 if one could not be read."""
+    """Grade one's own notebooks and print the feedback. Return the exit code: 1 if one could not be read, else 0."""
     from qkv.grading.own import grade
     from qkv.grading.submissions import UnreadableError
 
@@ -186,7 +196,7 @@ def _printable(path: Path) -> str:
 
 
 def _grade_class(args: argparse.Namespace) -> int:
-    """Grade for credit in a sandbox. Return the exit code: 2 if a package is missing."""
+    """Grade for credit in a sandbox. Return the exit code of the batch, or 2 if a package is missing."""
     try:
         from qkv.grading import batch
     except ImportError as missing:
@@ -218,7 +228,10 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _release(args: argparse.Namespace) -> int:
-    """Run `release`. Return the exit code: 2 if a folder or a package is missing, or a folder is in the way."""
+    """Run `release`. Return the exit code: 2 if a folder or a package is missing, or a folder is in the way.
+
+    Else it is 0, or 1 if `--check` finds an exercise that is out of date.
+    """
     if not args.solutions.is_dir():
         print(f"qkv release: there is no folder {args.solutions} here. Run it in the course's folder.", file=sys.stderr)
         return 2
@@ -232,7 +245,7 @@ def _release(args: argparse.Namespace) -> int:
 
 
 def _check_release(args: argparse.Namespace) -> int:
-    """Print which exercises are out of date. Return the exit code: 1 if one is."""
+    """Print which exercises are out of date. Return the exit code: 1 if one is, else 0."""
     from qkv.authoring.release import findings
 
     found = findings(args.solutions, args.exercises)

@@ -60,7 +60,10 @@ class CachedAttention(nn.Module):
         self.w_o = nn.Linear(shape.d_model, shape.d_model, bias=False)
 
     def forward(self, x: Tensor, cache: KVCache) -> Tensor:
-        """Append the new tokens' keys and values to the cache, and attend to all that it holds."""
+        """Append the new tokens' keys and values to the cache, and attend to all that it holds.
+
+        (B, n_new, d_model) in and out. Positions count on from those that the cache has had.
+        """
         n_new = x.shape[-2]
         positions = torch.arange(cache.next_position, cache.next_position + n_new)
         q = split_heads(self.w_q(x), self.shape.n_heads)  # (B, H, n_new, d_head)
@@ -121,7 +124,10 @@ class Decoder(nn.Module):
         return [KVCache() if window is None else SlidingKVCache(window, sinks) for _ in self.blocks]
 
     def forward(self, ids: Tensor, caches: Sequence[KVCache] | None = None) -> Tensor:
-        """Return the logits of the token after each new one."""
+        """Return the logits of the token after each new one, (B, n_new, vocab_size), and fill the caches.
+
+        Each cache gets the new tokens' keys and values. Without caches, the new tokens are all tokens.
+        """
         caches = self.new_caches() if caches is None else caches
         x = self.embedding(ids)  # (B, n_new, d_model)
         for block, cache in zip(self.blocks, caches, strict=True):
@@ -163,8 +169,9 @@ def multiply_adds(shape: DecoderShape, n_new: int, n_held: int = 0) -> MultiplyA
     """Count the multiply-adds of one call with n_new tokens, on caches that hold n_held tokens.
 
     The n-th token costs multiply_adds(shape, 1, n − 1) with a cache, and multiply_adds(shape, n)
-    without one. Masked scores are counted too, because they are computed. Norms, rotations and
-    the softmax are not counted, because they are not matrix products.
+    without one. With a window, a cache holds at most sinks + window − 1 tokens, whatever n_held is.
+    Masked scores are counted too, because they are computed. Norms, rotations and the softmax are
+    not counted, because they are not matrix products.
     """
     if shape.window is not None:
         n_held = min(n_held, shape.sinks + shape.window - 1)

@@ -39,6 +39,8 @@ def full_cost(n: int, d_k: int, d_v: int) -> Cost:
 def dilated_mask(n: int, window: int, step: int, causal: bool = True) -> Tensor:
     """Let each token see `window` tokens at a distance of `step`, itself included [Beltagy et al., 2020].
 
+    The others come before it. If it is not causal, it sees as many after it too.
+
     Returns:
         bool (n, n)
     """
@@ -114,7 +116,10 @@ class Piece(NamedTuple):
 
 
 def window_pieces(n: int, window: int, causal: bool, block: int) -> Iterator[Piece]:
-    """Yield the queries in blocks, each with the keys in its window."""
+    """Yield blocks of queries start … stop − 1, with the keys first … last − 1 that their windows reach.
+
+    If it is not causal, the windows reach forward too.
+    """
     for start in range(0, n, block):
         stop = min(start + block, n)
         yield Piece(start, stop, max(0, start - window + 1), stop if causal else min(n, stop + window - 1))

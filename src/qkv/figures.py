@@ -136,7 +136,9 @@ def heatmap(
 ) -> None:
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 
-    weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are the labels.
+    weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are the labels. With
+    decimals=None, no numbers are written.
+
     Raises:
         ValueError: a weight is below 0 or above 1, or the number of labels does not fit.
     """
@@ -163,7 +165,11 @@ def matrix(
     """Draw numbers of either sign as shaded cells.
 
     `limit` is the magnitude with the full shade; with None, it is the largest magnitude. With decimals=None, the
-    numbers are left out, for a matrix in which they would be too small to read.
+    numbers are left out, for a matrix in which they would be too small to read. Without labels, positions are the
+    labels.
+
+    Raises:
+        ValueError: `values` is not a matrix of finite numbers, or the number of labels does not fit.
     """
     numbers = _matrix(values)
     scale = limit or float(np.abs(numbers).max()) or 1.0
@@ -175,7 +181,10 @@ def matrix(
 
 
 def _matrix(values: ArrayLike) -> np.ndarray:
-    """Return the values as a finite two-dimensional array; torch tensors are detached."""
+    """Return the values, also of a torch tensor, as an array.
+
+    Raise a ValueError if it is not 2-d, finite and not empty.
+    """
     array = np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)
     if array.ndim != 2 or not array.size or not np.isfinite(array).all():
         raise ValueError(f"a matrix of finite numbers is needed; got shape {array.shape}")
@@ -200,7 +209,10 @@ class _Cell(NamedTuple):
 
 
 def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int | None) -> None:
-    """Draw one square for each value, with the value in it; between squares is a small gap."""
+    """Draw a square for each value, in the colours of its cell, and write the value in it with so many decimals.
+
+    With None for `decimals`, no number is written, and there are no gaps between the squares.
+    """
     n_rows, n_columns = values.shape
     side, gap = (0.92, 0.04) if decimals is not None else (1.0, 0.0)
     for (i, j), value in np.ndenumerate(values):
@@ -217,7 +229,11 @@ def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int
 
 
 def _label(ax: Axes, shape: tuple[int, ...], rows: Sequence[str] | None, columns: Sequence[str] | None) -> None:
-    """Write labels beside the rows and above the columns; of more than 16 positions, only some are written."""
+    """Write labels beside the rows and above the columns, or without labels the positions.
+
+    Of more than 16 positions, about eight are written. Raise a ValueError if there is not one label for each row or
+    column.
+    """
     for labels, size, name, put in (
         (rows, shape[0], "row", ax.set_yticks),
         (columns, shape[1], "column", ax.set_xticks),
@@ -253,7 +269,7 @@ class InlineFigure:
 
 
 def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
-    """Close the figure and return it as the cell's result.
+    """Close the figure and return it as the cell's result. A wide figure also gets a second layout, for phones.
 
     `alt` describes what the figure shows to somebody who cannot see it: the finding, not axes and colours.
     Raises:
@@ -274,7 +290,7 @@ def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
 
 
 def lay_out_for_a_phone(fig: Figure) -> None:
-    """Make a figure as wide as a phone's column, with as many panels in a row as fit there with 0.7 of their widths.
+    """Change a figure: as wide as a phone's column, with as many panels in a row as fit there with 0.7 of their widths.
 
     Panels keep their heights and the size of their text. A panel that shared the labels of the one on its left gets
     labels of its own.
@@ -296,7 +312,10 @@ def lay_out_for_a_phone(fig: Figure) -> None:
 
 
 def _turn_long_labels(ax: Axes) -> None:
-    """Turn words that do not fit side by side above a panel, and write its numbers without the 0 before the point."""
+    """If the words above a panel do not fit side by side, turn them, and shorten its numbers: .25 and not 0.25.
+
+    Labels with formulas do not count.
+    """
     words = [label.get_text() for label in ax.get_xticklabels() if "$" not in label.get_text()]
     if sum(len(word) + 1 for word in words) <= LETTERS:
         return
@@ -329,7 +348,7 @@ def _simplified(svg: str, alt: str, name: str) -> str:
 
 
 def _joined(svg: str) -> str:
-    """Make neighbouring shapes of one opaque style one shape: the filled cells of a map take half as many bytes."""
+    """Return the SVG with neighbouring paths of one opaque style joined in one path: a map takes half as many bytes."""
     run = r'<path d="[^"]*" (style="(?:(?!opacity)[^"])*")/>(?:\s*<path d="[^"]*" \1/>)+'
 
     def one_shape(found: re.Match[str]) -> str:
@@ -340,7 +359,10 @@ def _joined(svg: str) -> str:
 
 
 def _with_unique_ids(svg: str) -> str:
-    """Drop ids that nothing refers to, and make the others unique, because a page has many figures."""
+    """Return the SVG without ids that nothing refers to, and with a hash of the SVG after each other id.
+
+    A page has many figures, and its ids have to differ.
+    """
     own = hashlib.sha256(svg.encode()).hexdigest()[:6]
     used = set(re.findall(r'(?:url\(|href=")#([\w.-]+)', svg))
     svg = re.sub(r' id="([\w.-]+)"', lambda m: f' id="{m[1]}-{own}"' if m[1] in used else "", svg)
@@ -348,7 +370,10 @@ def _with_unique_ids(svg: str) -> str:
 
 
 def _with_svg_tag(svg: str, alt: str, name: str) -> str:
-    """Replace the opening tag: it fits the column, but has a minimum width at which text is still readable."""
+    """Return the SVG with a new opening tag: with a class, the alt text, and its widths.
+
+    The figure fits the column, but not below a width at which its text is still readable.
+    """
     found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     assert found is not None, "matplotlib writes a viewBox"
     width = float(found[1]) * 4 / 3

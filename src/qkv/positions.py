@@ -76,7 +76,11 @@ class LearnedPositions(nn.Module):
         return x + self.rows(start, start + x.shape[-2])
 
     def rows(self, start: int, end: int) -> Tensor:
-        """Return the vectors of positions start … end − 1, (end − start, d_model)."""
+        """Return the vectors of positions start … end − 1, (end − start, d_model).
+
+        Raises:
+            ValueError: end is larger than n_max.
+        """
         if end > len(self.table):
             raise ValueError(f"expected at most {len(self.table)} positions; got {end}")
         return self.table[start:end]
@@ -129,7 +133,11 @@ def to_half_split(x: Tensor) -> Tensor:
 
 
 def _cos_and_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Tensor]:
-    """Return the cosine and sine of the angle of each row and pair, (n, d/2), in the dtype of x."""
+    """Return the cosine and sine of the angle of each row and pair, (n, d/2), in the dtype of x.
+
+    Raises:
+        ValueError: there is not one position for each row of x, or d is odd.
+    """
     if positions.shape != (x.shape[-2],):
         raise ValueError(
             f"expected one position a row, ({x.shape[-2]},), for x {tuple(x.shape)}; "

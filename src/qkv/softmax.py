@@ -204,7 +204,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
     Shapes:
         logits (..., vocab)
     Returns:
-        logits (..., vocab), k of them unchanged
+        logits (..., vocab), k of them unchanged; all of them if k is vocab or more
     """
     values, ids = logits.topk(min(k, logits.shape[-1]), dim=-1)
     return torch.full_like(logits, -math.inf).scatter(-1, ids, values)

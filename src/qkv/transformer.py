@@ -201,7 +201,11 @@ class Block(nn.Module):
         cache: KVCache | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Return x after self-attention, cross-attention if there is a memory, and the feed-forward network."""
+        """Return x (B, n, d_model) after self-attention, cross-attention and the feed-forward network.
+
+        Only a block made with `cross` has cross-attention, to `memory`. A network of width 0 is left out. A cache gets
+        n new positions.
+        """
 
         def attend(y: Tensor, visit_part: Visit) -> Tensor:
             return self.attention(y, mask=mask, cache=cache, visit=visit_part)[0]
@@ -217,7 +221,7 @@ class Block(nn.Module):
         return x
 
     def _add(self, x: Tensor, norm: nn.Module, work: Callable[[Tensor, Visit], Tensor], visit: Visit) -> Tensor:
-        """Add work(x) to x, with the norm before `work` or after the sum."""
+        """Return x + work(x), with the norm before `work` or after the sum, and dropout on the result of `work`."""
         if self.norm_first:
             out = visit("out", work(visit("normed", norm(x)), visit))
             return visit("sum", x + self.dropout(out))
@@ -271,7 +275,11 @@ class Stack(nn.Module):
         caches: Sequence[KVCache] | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Return x after all blocks, and after the last norm."""
+        """Return x (B, n, d_model) after all blocks, and in a pre-norm stack after the last norm.
+
+        Each block gets the same masks and memory, and its own of the caches, which get n new
+        positions.
+        """
         for layer, block in enumerate(self.blocks):
             visit_layer = prefixed(f"{layer}", visit)
             cache = None if caches is None else caches[layer]
@@ -337,7 +345,11 @@ class Decoder(nn.Module):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Return the logits of the token after each new one."""
+        """Return the logits of the token after each new one, (B, n_new, vocab_size).
+
+        The caches, if given, hold the tokens before `ids`, and get the new ones. With
+        `memory_real`, padding of the memory is hidden.
+        """
         n_new, n_held = ids.shape[-1], len(caches[0]) if caches else 0
         mask = causal_mask(n_new, n_held + n_new).to(ids.device)
         memory_mask = None if memory_real is None else padding_mask(memory_real)
@@ -499,7 +511,8 @@ def generate(
 ) -> list[int]:
     """Continue a prompt by n_new tokens; each token runs through the model once.
 
-    If the caches already hold the start of the prompt, only the other tokens are run. With
+    If the caches already hold the start of the prompt, only the other tokens are run. The caches
+    are filled with all tokens but the last. At temperature 0, each token is the likeliest one. With
     top_k, only the k likeliest tokens can be drawn.
 
     Returns:

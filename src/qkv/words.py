@@ -51,7 +51,11 @@ def speak(language: str) -> None:
 
 
 def language() -> str:
-    """Return the language of this process."""
+    """Return the language of this process, as `speak` set it.
+
+    At the first call without `speak`, set the one that QKV_LANGUAGE names, or else English. For an unknown one, raise
+    `speak`'s ValueError.
+    """
     if not _language:
         speak(os.environ.get("QKV_LANGUAGE") or ENGLISH)
     return _language
@@ -70,7 +74,10 @@ def translated(text: str) -> str:
 
 
 def retold(said: str, texts: Iterable[str]) -> str:
-    """Return what the sandbox, which speaks English, has said with one of these texts, in the reader's language."""
+    """Return what the sandbox has said in English, in the reader's language.
+
+    `texts` are the sentences with placeholders that it may have filled in. If none matches, `said` comes back as it is.
+    """
     for text in texts:
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*)", re.escape(text))
         if found := re.fullmatch(pattern, said, re.DOTALL):

@@ -31,7 +31,10 @@ def texts() -> dict[str, list[Unit]]:
 
 
 def shipped(language: str) -> dict[Path, str]:
-    """Return what the package has in a language, by its files: the messages of its Python, the texts of its widgets."""
+    """Return the texts of the files that the package has in a language, by their paths.
+
+    They are the messages of its Python and the texts of its widgets.
+    """
     words = catalogues.memory(CATALOGUES / language / "messages", language)
     return {
         messages.dictionary(language): messages.written(words),
@@ -40,7 +43,10 @@ def shipped(language: str) -> dict[Path, str]:
 
 
 def update() -> int:
-    """Write all texts that are being translated into the catalogues, derive the second language, write what ships."""
+    """Write all texts that are being translated into the catalogues, derive the second language, write what ships.
+
+    Print for each catalogue how many texts are left to translate. Return 0.
+    """
     known = catalogues.memory(CATALOGUES / WRITTEN, WRITTEN)
     for name, units in texts().items():
         place = catalogue(name, WRITTEN)
@@ -58,7 +64,7 @@ def update() -> int:
 
 
 def check() -> int:
-    """Print what is wrong. Return the exit code."""
+    """Print what is missing, stale or breaks a rule. Return the exit code: 1 if something does, else 0."""
     wrong = [line for name, units in texts().items() for each in LANGUAGES for line in findings(name, units, each)]
     wrong += [line for language in LANGUAGES for line in old_dictionaries(language)]
     written = (catalogues.read(catalogue(name, WRITTEN), WRITTEN) for name in texts())
@@ -70,7 +76,10 @@ def check() -> int:
 
 
 def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
-    """Yield what is wrong with the translation of a page, room or catalogue, or with calling it unfinished."""
+    """Yield what is wrong with the translation of a page, room or catalogue.
+
+    If it is listed as unfinished, texts may be missing, but then it must not be finished.
+    """
     catalog = catalogues.read(catalogue(name, language), language)
     left = list(catalogues.unfinished(units, catalog))
     if name in unfinished() and not left:
@@ -84,14 +93,14 @@ def findings(name: str, units: list[Unit], language: str) -> Iterator[str]:
 
 
 def old_dictionaries(language: str) -> Iterator[str]:
-    """Yield the dictionaries that ship, if they do not have exactly what the catalogues have."""
+    """Yield a line for each dictionary that ships, if it does not have exactly what the catalogues have."""
     for path, text in shipped(language).items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             yield f"{path.relative_to(ROOT)} is not what the catalogues say"
 
 
 def main() -> int:
-    """Run the command line. Return the exit code."""
+    """Run the command line. Return the exit code: that of `check`, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("update")

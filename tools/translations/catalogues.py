@@ -30,7 +30,10 @@ def read(path: Path, language: str) -> Catalog:
 
 
 def write(path: Path, catalog: Catalog) -> None:
-    """Write a catalogue. Its header has the language and the encoding alone: a date would conflict in every merge."""
+    """Write a catalogue. Its header has the language and the encoding alone: a date would conflict in every merge.
+
+    Flags other than "fuzzy" are removed, also from the catalogue.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     for message in catalog:
         message.flags &= {"fuzzy"}  # Babel takes the % and { of formulas for a format
@@ -51,7 +54,7 @@ def is_done(message: Message | None) -> bool:
 
 
 def translator(catalog: Catalog) -> Translate:
-    """Return what translates a unit: into its own text if it has no translation that is up to date."""
+    """Return a function from a unit to its translation, or to its own text if it has none that is up to date."""
     known = messages(catalog)
 
     def translate(unit: Unit) -> str:
@@ -109,7 +112,7 @@ def memory(folder: Path, language: str) -> dict[str, str]:
 
 
 def unfinished(units: Iterable[Unit], catalog: Catalog) -> Iterator[str]:
-    """Yield what is missing or stale in a catalogue, and what is in it but not in the source any more."""
+    """Yield a line for what is missing or stale in a catalogue, and for what is not in the source any more."""
     known = messages(catalog)
     wanted = {(unit.where, unit.text): unit for unit in units}
     for key, unit in wanted.items():

@@ -71,7 +71,7 @@ def places(source: str) -> list[Place]:
 
 
 def strings(code: Code, tree: ast.AST) -> Iterator[Place]:
-    """Yield the strings of a cell that readers may see; those that are shown for certain come last."""
+    """Yield the places of the strings that readers may see; those that are shown for certain come last."""
     found = [(NAME, node) for node in names(tree)]
     found += [(kind, node) for each in ast.walk(tree) for kind, part in shown(each) for node in outermost(part)]
     for kind, node in found:
@@ -95,7 +95,10 @@ def names(node: ast.AST) -> Iterator[String]:
 
 
 def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
-    """Yield what is alike: keys or values of a dictionary, elements or columns of a list, and a key that is added."""
+    """Yield what is alike: keys or values of a dictionary, elements or columns of a list, and a key that is added.
+
+    Each group is a sequence of expressions.
+    """
     if isinstance(node, ast.Dict):
         yield from (node.keys, node.values)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -139,7 +142,7 @@ def has_several_words(node: ast.AST) -> bool:
 
 
 def shown(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the parts of a call or an assignment that readers see, each with its kind."""
+    """Yield the parts of a docstring, a call or an assignment that readers see, each with its kind; else nothing."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node):
         yield from ((DOCSTRING, first.value) for first in node.body[:1] if isinstance(first, ast.Expr))
     elif isinstance(node, ast.Assign):
@@ -165,7 +168,7 @@ def arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def outermost(node: ast.expr) -> Iterator[String]:
-    """Yield the strings and f-strings of an argument, those in lists and in both branches of an `if` too."""
+    """Yield the strings and f-strings of an expression, those in lists and in both branches of an `if` too."""
     if isinstance(node, ast.JoinedStr) or is_string(node):
         yield node
     for child in (node.body, node.orelse) if isinstance(node, ast.IfExp) else elements(node):
@@ -181,7 +184,10 @@ def elements(node: ast.AST) -> list[ast.expr]:
 
 
 def string_place(code: Code, kind: str, node: String) -> Place | None:
-    """Return the place of a string or f-string, or None if it has no words."""
+    """Return the place of a string or f-string, with its text and how a new one is written.
+
+    None if it has no words.
+    """
     start, end = code.at(node.lineno, node.col_offset), code.at(node.end_lineno or 0, node.end_col_offset or 0)
     written = code.source[start:end]
     if isinstance(node, ast.Constant):
@@ -197,7 +203,7 @@ def string_place(code: Code, kind: str, node: String) -> Place | None:
 
 
 def f_string_bodies(written: str) -> Iterator[str]:
-    """Yield the bodies of an f-string's parts, in the spelling of an f-string."""
+    """Yield the bodies of the parts that an f-string is written in, in the spelling of an f-string."""
     for token in tokenize.generate_tokens(io.StringIO(f"({written})").readline):
         if token.type == tokenize.STRING and (found := STRING.fullmatch(token.string)):
             prefix, _, body = found.groups()
@@ -209,7 +215,10 @@ def quoted(text: str) -> str:
 
 
 def wrapped_literal(indent: int, width: int = 38) -> Callable[[str], str]:
-    """Return how a string that stands in several lines is written: broken after punctuation."""
+    """Return a function that writes a text as several string literals, one a line, broken after Chinese punctuation.
+
+    Each has at most `width` characters, and begins after `indent` spaces.
+    """
 
     def write(text: str) -> str:
         chunks = re.findall(rf".{{1,{width}}}(?:[，。；：？！、]|$)|.{{1,{width}}}", text, re.DOTALL)
@@ -222,7 +231,10 @@ def wrapped_literal(indent: int, width: int = 38) -> Callable[[str], str]:
 
 
 def comments(code: Code) -> Iterator[Place]:
-    """Yield the comments. Lines of one indent below each other are one text, which is wrapped anew."""
+    """Yield the places of comments. Lines of one indent below each other are one text, which is wrapped anew.
+
+    Comments without words are left out.
+    """
     for group in groups(code):
         text = " ".join(token.string.lstrip("#").strip() for token in group)
         if has_words(text):
@@ -234,7 +246,7 @@ def comments(code: Code) -> Iterator[Place]:
 
 
 def groups(code: Code) -> list[list[tokenize.TokenInfo]]:
-    """Return the comments, with the lines of one comment together."""
+    """Return the comments as lists of tokens, with the lines of one comment together; some comments always stay."""
     found: list[list[tokenize.TokenInfo]] = []
     for token in tokenize.generate_tokens(io.StringIO(code.source).readline):
         if token.type != tokenize.COMMENT or STAYS.match(token.string):
@@ -253,7 +265,10 @@ def stands_alone(token: tokenize.TokenInfo) -> bool:
 
 
 def comment(width: int | None, indent: int) -> Callable[[str], str]:
-    """Return how a comment is written: in lines of at most this many columns (a Chinese character has two)."""
+    """Return a function that writes a text as a comment, with lines of at most `width` columns; None means one line.
+
+    A Chinese character has two columns. `indent` spaces stand before each further line.
+    """
 
     def write(text: str) -> str:
         lines: list[str] = []

@@ -53,7 +53,10 @@ def parts(source: str) -> list[Part]:
 
 
 def block_end(lines: list[str], at: int) -> int:
-    """Return the index of the line after the block that begins at a line, given by its index."""
+    """Return the index of the line after the block that begins at line `at`.
+
+    A block is a fence, a formula, a paragraph or item with its further lines, or else one line.
+    """
     if fence := FENCE.match(lines[at]):
         return next((i + 1 for i in range(at + 1, len(lines)) if lines[i].startswith(fence[1])), len(lines))
     if lines[at].startswith("$$"):

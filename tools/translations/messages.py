@@ -44,7 +44,10 @@ def rooms() -> dict[str, list[Unit]]:
 
 
 def below(folder: Path, pattern: str) -> Iterator[Unit]:
-    """Yield the texts of the files of a folder that match a pattern."""
+    """Yield the texts of the files in a folder that match a pattern, as units, in the order of the files' names.
+
+    Files of other kinds than Python, TOML and HTML are left out.
+    """
     for path in sorted(folder.glob(pattern)):
         if path.suffix in READ:
             text = path.read_text(encoding="utf-8")
@@ -53,7 +56,10 @@ def below(folder: Path, pattern: str) -> Iterator[Unit]:
 
 
 def of_python(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of each text of a module: the kind is the call, such as "t" or "mark"."""
+    """Yield the kind and the text of each text that a module translates.
+
+    The kind is the call, such as "t" or "mark". Texts without words are left out.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             name = ast.unparse(node.func).rpartition(".")[2]
@@ -74,7 +80,10 @@ def of_engine(source: str) -> Iterator[tuple[str, str]]:
 
 
 def of_question(source: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of a question's title, of its messages, and of its ideas' names, which cards show."""
+    """Yield the kind and the text of a question's title, of its messages, and of its ideas' names, which cards show.
+
+    `source` is the content of its text file (TOML).
+    """
     texts = tomllib.loads(source)
     yield from ((key, texts[key]) for key in SHOWN_KEYS if key in texts)
     for slug, said in texts["ideas"].items():

@@ -21,7 +21,7 @@ AROUND = (('aria-label="', '"'), ("<figcaption>", "</figcaption>"), (">", "</tex
 
 
 def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebook:
-    """Return the woven notebook with the outputs of the notebook that was run."""
+    """Return a copy of the woven notebook with the translated outputs of the notebook that was run."""
     result = copy.deepcopy(woven)
     result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
     traits: dict[str, str] = {}
@@ -56,7 +56,10 @@ def labels(notebook: Notebook, translate: Translate) -> dict[str, str]:
 def translate_outputs(
     cell: dict[str, Any], source: dict[str, Any], translate: Translate, traits: dict[str, str]
 ) -> None:
-    """Translate the texts of a cell in its outputs; add those of its prediction to `traits`."""
+    """Translate the texts of a cell in its outputs, which are changed; add those of its prediction to `traits`.
+
+    `source` is the cell before it was translated.
+    """
     for place in code.places("".join(source["source"])):
         text = translate(Unit(source["id"], place.kind, place.text))
         if place.kind == "prediction":
@@ -69,7 +72,7 @@ def translate_outputs(
 
 
 def exactly(value: Any, texts: dict[str, str]) -> Any:
-    """Replace the strings in a structure that are one of these texts."""
+    """Return a structure in which strings that are one of these texts are replaced."""
     if isinstance(value, str):
         return texts.get(value, value)
     if isinstance(value, list):
@@ -78,7 +81,10 @@ def exactly(value: Any, texts: dict[str, str]) -> Any:
 
 
 def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
-    """Replace a text in an output, if it is there: it may be printed only in another case."""
+    """Replace a text of a cell in one of its outputs, which is changed, if it is there.
+
+    It may be printed only in another case. A text of the kind "print" is looked for in printed text, others in figures.
+    """
     if kind == "print":
         if "text" in output:
             output["text"] = printed("".join(output["text"]), text, new)
@@ -91,7 +97,10 @@ def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
 
 
 def rename(output: dict[str, Any], name: str, new: str) -> None:
-    """Replace a name in an output: where it is printed, where it is a label, and, if it has several words, ends one."""
+    """Replace a name in an output, which is changed: where it is printed, and where it is a label.
+
+    A name of several words is also replaced at the end of a label. A name with placeholders stays.
+    """
     if PLACEHOLDER.search(name):
         return
     before = "{before}" if " " in name else ""
@@ -101,7 +110,7 @@ def rename(output: dict[str, Any], name: str, new: str) -> None:
 
 
 def renamed(output: str, name: str, new: str) -> str:
-    """Replace a name in printed text. Spaces after it fill a column, which stays as wide."""
+    """Return printed text with a name replaced. Spaces after it fill a column, which stays as wide."""
 
     def replaced(found: re.Match[str]) -> str:
         return new + " " * max(columns(found[0]) - columns(new), 1) if found[1] else new
@@ -115,7 +124,10 @@ def columns(text: str) -> int:
 
 
 def drawn(output: str, text: str, new: str) -> str:
-    """Replace a text of a figure: its alt text, its caption or a label, each line of which is an element."""
+    """Return a figure with a text replaced: its alt text, its caption or a label, each line of which is an element.
+
+    It stays as it is if the two texts have different numbers of lines.
+    """
     lines, fresh = (re.split(r"\n|\\n", each) for each in (text, new))
     if len(lines) != len(fresh):
         return output
@@ -128,9 +140,9 @@ def drawn(output: str, text: str, new: str) -> str:
 
 
 def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
-    """Replace what an f-string has printed: its fixed parts are found, and what stands between is kept.
+    """Return printed text with what an f-string has printed replaced; the values between its fixed parts are kept.
 
-    It ends a line, if any line ends so; or else, or if it may stand anywhere, each time that it is found.
+    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found.
     """
     pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)

@@ -38,7 +38,10 @@ def without(text: str, *patterns: re.Pattern[str]) -> str:
 
 
 def same(name: str, found_in: Callable[[str], Counter[str]]) -> Rule:
-    """Return a rule: this is found in both texts, in any order."""
+    """Return a rule: what `found_in` finds in one text, it also finds in the other, as often, in any order.
+
+    `name` is what it is called in the lines of the rule.
+    """
 
     def rule(text: str, said: str) -> Iterator[str]:
         wanted, found = found_in(text), found_in(said)
@@ -54,7 +57,10 @@ def formulas(text: str) -> Counter[str]:
 
 
 def numbers(text: str, said: str) -> Iterator[str]:
-    """Every number of the source is there. (Chinese may write further ones: "three" as 3, and counts in 萬 and 億.)"""
+    """Yield a line for each number of the source that the translation lacks.
+
+    Chinese may write further ones: "three" as 3, and counts in 萬 and 億.
+    """
     bare = [without(each, PLACEHOLDER, MATHS, CODE) for each in (text, said)]
     large = {found[1]: LARGE[found[2]] for found in LARGE_NUMBER.finditer(bare[0])}
     wanted, found = (Counter(NUMBER.findall(each)) for each in bare)
@@ -67,7 +73,10 @@ def numbers(text: str, said: str) -> Iterator[str]:
 
 
 def emphasis(text: str, said: str) -> Iterator[str]:
-    """As much is emphasised, and Markdown sees it: with a bracket at its edge, `**「詞」**是` is not bold."""
+    """Yield a line if less is emphasised, or if Markdown does not see an emphasis.
+
+    With a bracket at its edge, `**「詞」**是` is not bold.
+    """
     for mark in ("**", "*"):
         alone = re.compile(rf"(?<!\*){re.escape(mark)}(?!\*)")
         wanted, found = (len(alone.findall(without(each, MATHS, CODE))) for each in (text, said))
@@ -83,7 +92,7 @@ def stars_left(text: str) -> bool:
 
 
 def english(text: str, said: str) -> Iterator[str]:
-    """Nothing is left in English, except what `terms.toml` lets stay."""
+    """Yield a line with the words that are left in English, except those that `terms.toml` lets stay."""
     rest = without(said, MATHS, CODE, PLACEHOLDER, LINK, ITALIC, CITATION, TAG, NAME, stays())
     if left := LATIN.findall(rest):
         yield f"English: {', '.join(left)}"
@@ -91,14 +100,17 @@ def english(text: str, said: str) -> Iterator[str]:
 
 @cache
 def stays() -> re.Pattern[str]:
-    """Return what matches the words that may stay, names of errors and of dtypes, and single letters."""
+    """Return a pattern for the words that may stay, for names of errors and of dtypes, and for single letters."""
     words = sorted(table()["other"]["stays"], key=len, reverse=True)  # the longest first: "GPT-2" before "GPT"
     names = r"\b\w+Error\b|\bu?int\d+|\bb?float\d+|\b[A-Za-z]\b"
     return re.compile("|".join(rf"\b{re.escape(word)}\b" for word in words) + "|" + names)
 
 
 def punctuation(text: str, said: str) -> Iterator[str]:
-    """Chinese punctuation after Chinese, one space between Chinese and Latin letters or numbers, no space elsewhere."""
+    """Yield a line for each mark or space that is wrong in Chinese.
+
+    Punctuation after Chinese is Chinese. Between Chinese and Latin letters or numbers is one space; else there is none.
+    """
     rest = CODE.sub("`c`", MATHS.sub("$m$", said))
     yield from (f"half-width after Chinese: {each}" for each in re.findall(rf"[{HAN}][,;:?!.](?:\s|$)", rest))
     yield from (f"space between Chinese: {each}" for each in re.findall(rf"[{HAN}，。] [{HAN}]", rest))
@@ -109,7 +121,10 @@ def punctuation(text: str, said: str) -> Iterator[str]:
 
 
 def terms(text: str, said: str) -> Iterator[str]:
-    """A term has the name that the glossary and `terms.toml` give it."""
+    """Yield a line for each term without the name that the glossary and `terms.toml` give it.
+
+    So too for words that are not used in Taiwan.
+    """
     prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER, NAME)
     for pattern, name in wanted_terms():
         if (found := pattern.search(prose)) and name not in said:
@@ -119,7 +134,7 @@ def terms(text: str, said: str) -> Iterator[str]:
 
 @cache
 def wanted_terms() -> list[tuple[re.Pattern[str], str]]:
-    """Return what to look for in an English text, and the term of Taiwan that its translation has for it."""
+    """Return pairs: the pattern of a term in an English text, and the name that its translation has in Taiwan."""
     own = [(term["en"], term["zh_TW"]) for term in table()["term"]]
     named = [(rf"\b{plural(name)}\b", glossary()[name][0]) for name in table()["other"]["checked"]]
     return [(re.compile(pattern, re.IGNORECASE), name) for pattern, name in own + named]

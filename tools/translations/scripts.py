@@ -30,7 +30,7 @@ def script_texts(path: Path) -> tuple[str, ...]:
 
 
 def template(code: str, at: int) -> tuple[str, int]:
-    """Return the text of a template literal, with {0}, {1} … for its values, and where it ends."""
+    """Return the text of a template literal that begins at `at`, with {0}, {1} … for its values, and where it ends."""
     text, values = "", 0
     while code[at] != "`":
         if code.startswith("${", at):
@@ -43,7 +43,7 @@ def template(code: str, at: int) -> tuple[str, int]:
 
 
 def value_end(code: str, at: int) -> int:
-    """Return where the value in a template ends, which may contain templates."""
+    """Return the index behind the value in a template that begins at `at`; the value may contain templates."""
     depth = 1
     while depth:
         if code[at] == "`":
@@ -112,7 +112,7 @@ def dictionary(language: str) -> Path:
 
 
 def written(words: dict[str, str]) -> str:
-    """Return this file's text: for each widget its texts and their translations."""
+    """Return the text of the widgets' dictionary (JSON): for each widget its texts and their translations."""
     names = sorted(path.stem for path in WIDGETS.parent.glob("*.css") if path.stem != "base")
     texts = {name: texts_of([WIDGETS / f"{name}.js"]) for name in names}
     known = {name: {text: words[text] for text in texts[name] if text in words} for name in names}

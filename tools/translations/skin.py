@@ -14,7 +14,7 @@ _words: dict[str, str] = {}
 
 
 def speak(language: str) -> None:
-    """Choose the language of all texts that follow."""
+    """Choose the language of all texts that `t` returns from now on, and load its catalogues."""
     _language[0] = language
     _words.clear()
     if language != ENGLISH:

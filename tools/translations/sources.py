@@ -36,7 +36,7 @@ def units(path: Path) -> list[Unit]:
 
 
 def cell_units(cell: dict[str, Any]) -> Iterator[Unit]:
-    """Yield the units of a cell; none if readers never see it."""
+    """Yield the units of a cell: of its Markdown, or of its code; none if readers never see it."""
     source = "".join(cell["source"])
     if cell["cell_type"] == "markdown":
         yield from markdown_units(cell["id"], source)
@@ -75,7 +75,10 @@ def woven(notebook: Notebook, translate: Translate) -> Notebook:
 
 
 def new_names(notebook: Notebook, translate: Translate) -> dict[str, str]:
-    """Return the names that a notebook's code has in another language, by those that it has now, the longest first."""
+    """Return the translations of a notebook's names by the names that it has now, the longest first.
+
+    Names that stay the same are left out.
+    """
     cells = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     found = [unit for cell in cells for unit in cell_units(cell) if unit.kind == code.NAME]
     names = {unit.text: new for unit in reversed(found) if (new := translate(unit)) != unit.text}

@@ -49,7 +49,7 @@ def words(name: str, language: str) -> dict[str, str]:
 
 
 def speaking(notebook: str, language: str) -> str:
-    """Return a notebook whose setup chooses a language, so that its widgets and checks have it, too."""
+    """Return a notebook, as text, whose setup cell chooses a language, so that its widgets and checks have it, too."""
     read = json.loads(notebook)
     for cell in read["cells"]:
         if "setup" in cell["metadata"].get("tags", []):

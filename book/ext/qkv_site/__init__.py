@@ -45,7 +45,7 @@ from . import (
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Set up all modules. Sphinx calls this function."""
+    """Set up all modules in their order, and return the extension's version. Sphinx calls this function."""
     # This extension works after all pages have been read, but does not declare that pages may be read in parallel.
     app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
     for part in (

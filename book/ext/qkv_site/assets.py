@@ -51,14 +51,17 @@ def write_katex(target: Path, characters: frozenset[str] = LETTERS) -> None:
 
 
 def write_theme(target: Path) -> None:
-    """Write the theme's style sheet without its `[class]` selectors, which style field lists: no page has one."""
+    """Write the theme's style sheet into a folder, without its `[class]` selectors.
+
+    They style field lists, and no page has one.
+    """
     style = Path(furo.__file__).parent / "theme" / "furo" / "static" / "styles" / "furo.css"
     target.mkdir(parents=True, exist_ok=True)
     (target / "furo.css").write_text(without_any_class(style.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def without_any_class(style: str) -> str:
-    """Remove all selectors that contain `[class]` from a style sheet, and the rules that then have no selector."""
+    """Return a style sheet without the selectors that contain `[class]`, and without rules that then have none."""
 
     def rest(found: re.Match[str]) -> str:
         kept = [selector for selector in SELECTOR.findall(found["selectors"]) if "[class]" not in selector]
@@ -68,7 +71,7 @@ def without_any_class(style: str) -> str:
 
 
 def digest(files: Iterable[Path]) -> str:
-    """Return a hash of the names and contents of files."""
+    """Return a hash of the names, without folders, and the contents of files."""
     total = hashlib.sha256()
     for file in sorted(files):
         total.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -78,7 +81,7 @@ def digest(files: Iterable[Path]) -> str:
 def add_assets(app: Sphinx, config: Config) -> None:
     """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale.
 
-    The other languages have those of the English site.
+    For another language, they are not written: it has those of the English site.
     """
     assets = ROOT / "_build" / "assets"
     if is_english():
@@ -97,7 +100,10 @@ def add_assets(app: Sphinx, config: Config) -> None:
 
 
 def add_formula_characters(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts."""
+    """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts.
+
+    Only the English build does this.
+    """
     if not is_english():
         return
     shown = (about.get("qkv_formula_characters", "") for about in env.metadata.values())

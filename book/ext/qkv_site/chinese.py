@@ -129,7 +129,10 @@ def face(characters: str, weight: str) -> str:
 
 
 def write_shared_font(app: Sphinx, config: Config) -> None:
-    """Write a font file with the characters of all widgets into a folder that Sphinx copies."""
+    """Write a font file with the Chinese characters of all widgets into a folder that Sphinx copies.
+
+    Only the English build does this.
+    """
     if not is_english():
         return
     code = "".join(path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js")))

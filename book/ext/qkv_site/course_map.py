@@ -27,7 +27,10 @@ class CourseMap(SphinxDirective):
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Return an empty container. `draw` fills it later, when the titles of all pages are known."""
+        """Return an empty container with the questions by the chapters' names.
+
+        `draw` fills it later, when the titles of all pages are known.
+        """
         place = nodes.container(classes=["qkv-map"])
         place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
         return [place]
@@ -50,7 +53,10 @@ class PictureMap(SphinxDirective):
 
 
 def draw(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Fill the maps on a page with the chapters that exist."""
+    """Fill each map of a page: the list with questions, the pictures, or the progress.
+
+    Chapters that do not exist are left out.
+    """
     for place in document.findall(nodes.container):
         if "qkv-progress-map" in place["classes"]:
             place.children = [nodes.raw("", progress_list(progress_rows(app, page)), format="html")]
@@ -97,7 +103,10 @@ def chapters_of(app: Sphinx) -> list[str]:
 
 
 def flow(app: Sphinx, page: str) -> str:
-    """Return the formula, and the chapters as a list of pictures. Exercises that follow no single chapter come last."""
+    """Return the formula, and the chapters as a list of pictures, as HTML.
+
+    Exercises that follow no single chapter come last.
+    """
     pages = [f"chapters/{name}" for name in chapters_of(app)] + [f"exercises/{name}" for name in other_sets(app)]
     tiles = "".join(tile(app, page, target) for target in pages)
     formula = f'<div class="qkv-formula">{render(FORMULA, display=True)}</div>'
@@ -147,14 +156,14 @@ def exercise_row(app: Sphinx, page: str, name: str) -> str:
 
 
 def exercise_box(app: Sphinx, page: str, name: str) -> str:
-    """Return the checkbox of a set of exercises, which knows how many questions they are."""
+    """Return the checkbox of a set of exercises as HTML, with the number of its questions."""
     exercise = f"exercises/{name}"
     questions = f' data-questions="{len(questions_of(app, exercise))}"'
     return box(exercise, t("done"), link(app, page, exercise, t("exercises")), questions)
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
-    """Return a chapter's list item: its title, sections, deeper pages and checkboxes."""
+    """Return a chapter's list item as HTML: its title, sections, deeper pages and checkboxes."""
     chapter = f"chapters/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, t("read"), t("about {n} minutes", n=app.env.metadata[chapter]["qkv_minutes"]))
@@ -174,7 +183,14 @@ def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
 
 
 def box(page: str, word: str, about: str, more: str = "") -> str:
-    """Return a checkbox for a page that was read or an exercise that was done."""
+    """Return a checkbox as HTML, for a page that was read or an exercise that was done.
+
+    Args:
+        page: the page, under whose name the progress is kept
+        word: the text of the checkbox
+        about: HTML before it
+        more: further attributes of the checkbox
+    """
     return (
         f'<span class="qkv-mark">{about}<span data-visited="{page}"></span> '
         f'<label><input type="checkbox" data-progress="{page}"{more}> {word}</label></span>'
@@ -196,7 +212,7 @@ def sections_of(app: Sphinx, page: str) -> list[tuple[str, str]]:
 
 
 def progress_list(rows: list[str]) -> str:
-    """Return the progress of a new reader and the list of chapters.
+    """Return the progress of a new reader, its buttons and the list of chapters, as HTML.
 
     `progress.js` later changes only the numbers, so nothing on the page moves.
     """

@@ -59,7 +59,7 @@ def unfold_button(code: str) -> str:
 
 
 def fold(app: Sphinx, document: nodes.document) -> None:
-    """Insert the button above the code of each cell with more than one line."""
+    """Insert the button above the code of each cell with more than one line, on the pages that have a read mode."""
     if not app.env.docname.startswith(FOLDED):
         return
     for cell in document.findall(nodes.container):
@@ -77,7 +77,7 @@ def is_aside(section: nodes.section) -> bool:
 
 
 def fold_asides(app: Sphinx, document: nodes.document) -> None:
-    """Move what follows the first paragraph of each aside into a `Rest`."""
+    """Move what follows the first paragraph of each aside into a `Rest`, on the pages that have a read mode."""
     if not app.env.docname.startswith(FOLDED):
         return
     for section in [part for part in document.findall(nodes.section) if is_aside(part)]:
@@ -89,7 +89,7 @@ def fold_asides(app: Sphinx, document: nodes.document) -> None:
 
 
 def fold_instructions(app: Sphinx, document: nodes.document) -> None:
-    """Move the paragraphs after the first one of a page of exercises, up to its first code, into a `Rest`."""
+    """On a page of exercises, move the paragraphs after the first one, up to its first code, into a `Rest`."""
     if not app.env.docname.startswith("exercises/"):
         return
     section = document[0]
@@ -113,7 +113,7 @@ def close_rest(writer: HTML5Translator, _: Rest) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register both ways to fold, which Sphinx calls for each page that it has read.
+    """Register the steps that fold, which Sphinx calls for each page that it has read, and the node `Rest`.
 
     Asides are folded last, because other steps look for sections and cells among the direct children of a section.
     """

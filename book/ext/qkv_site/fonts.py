@@ -38,7 +38,7 @@ def uncompressed(font: Path) -> bytes:
 
 
 def file_bytes(font: TTFont, flavor: str | None = None) -> bytes:
-    """Return the contents of a font's file, uncompressed or in a flavor such as woff2."""
+    """Return the contents of a font's file, uncompressed or in a flavor such as woff2, which the font then has."""
     font.flavor = flavor
     written = BytesIO()
     font.save(written)

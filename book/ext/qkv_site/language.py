@@ -41,7 +41,10 @@ def names_of_terms() -> dict[str, str]:
 
 
 def load(app: Sphinx, config: Config) -> None:
-    """Read the site's texts in its language, and the anchors of the English pages."""
+    """Set the language of the site's texts; for a translated site, read the anchors of the English pages.
+
+    The words of its buttons for code are set in `config`.
+    """
     speak(config.language)
     if not is_english():
         _anchors.update(json.loads(ANCHORS.read_text(encoding="utf-8")))
@@ -60,7 +63,7 @@ class KeepAnchors(SphinxTransform):
     default_priority = 870
 
     def apply(self, **_: Any) -> None:
-        """Change the anchors of the page that is read."""
+        """Store the anchors of an English page that is read; replace those of a translated one by the English ones."""
         document, page = self.document, self.env.docname
         sections = list(document.findall(nodes.section))
         slugs: dict[str, tuple[int, str, str]] = getattr(document, "myst_slugs", {})
@@ -83,7 +86,10 @@ class KeepAnchors(SphinxTransform):
 
 
 def write_anchors(app: Sphinx, exception: Exception | None) -> None:
-    """Write down the anchors of the English pages, from which the other languages take theirs."""
+    """Write down the anchors of the English pages, from which the other languages take theirs.
+
+    Nothing is written after an error, or for another language.
+    """
     if exception is None and is_english():
         found = {page: about["qkv_anchors"] for page, about in app.env.metadata.items() if "qkv_anchors" in about}
         ANCHORS.write_text(json.dumps(found), encoding="utf-8")
@@ -119,7 +125,10 @@ def languages_asked_for() -> list[str]:
 
 
 def switch(page: str) -> list[dict[str, Any]]:
-    """Return the links from a page to itself in each language of the site. Solutions are in English alone."""
+    """Return the links from a page to itself in each language of the site.
+
+    There are none on a site of one language, and for solutions, which are in English alone.
+    """
     up = "../" * (page.count("/") + (0 if is_english() else 1))
     built = [ENGLISH, *languages_asked_for()]
     if len(built) == 1 or page.startswith("solutions/"):
@@ -163,7 +172,10 @@ def add(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree:
 
 
 def share_static(app: Sphinx, exception: Exception | None) -> None:
-    """Point the links of a translated site's pages to the English site's scripts and styles, and remove its own."""
+    """Point the links of a translated site's pages to the English site's scripts and styles, and remove its own.
+
+    Nothing happens after an error, or on the English site.
+    """
     site = Path(app.outdir)
     if exception is not None or is_english():
         return
@@ -174,7 +186,7 @@ def share_static(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Read the words before everything else."""
+    """Register the steps of this module. The words are read before everything else."""
     app.connect("config-inited", load, priority=10)
     app.add_config_value("qkv_languages", languages_asked_for(), "html", [list])  # others: each page is written again
     app.add_transform(KeepAnchors)

@@ -77,7 +77,7 @@ class BookStyle(PlainStyle):
     default_sorting_style = ByLabel
 
     def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
-        """Return the title, with its capitals unchanged, as a link to the work's address."""
+        """Return the title, with its capitals unchanged, as a link to the work's address, if it has one."""
         title, where = field(which_field), address(e)
         linked = href[where, title] if where else title
         return sentence[linked] if as_sentence else linked
@@ -110,7 +110,10 @@ def terms(app: Sphinx) -> dict[str, str]:
 
 
 def forms(words: str) -> Iterator[str]:
-    """Yield the terms that a link's text may mean: the whole text, its first term of several, and their singulars."""
+    """Yield the terms that a link's text may mean: the whole text, its first term of several, and their singulars.
+
+    All are in lower case.
+    """
     for text in (words.lower(), re.split(r",? and |, |[和與与、]", words.lower())[0]):
         yield text
         for plural, single in (("ies", "y"), ("es", ""), ("s", "")):
@@ -122,7 +125,10 @@ def forms(words: str) -> Iterator[str]:
 
 
 def link_to_entries(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Add to each link to the references or the glossary the anchor of the entry that its text names."""
+    """Add to each link to the references or the glossary the anchor of the entry that its text names.
+
+    If there is no such entry, log a warning. A link with the text "glossary" leads to the whole page.
+    """
     by_label, by_term = works(app), terms(app)
     uris = {app.builder.get_relative_uri(page, target): target for target in (REFERENCES, GLOSSARY)}
     for link in document.findall(nodes.reference):

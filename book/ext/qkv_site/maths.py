@@ -91,7 +91,10 @@ render = Renderer()
 
 
 def formula(node: nodes.Element, display: bool) -> str:
-    """Return the HTML of a formula's node. If KaTeX cannot parse it, log a warning, which fails the build."""
+    """Return the HTML of a formula's node.
+
+    If KaTeX cannot parse it, return its source, and log a warning, which fails the build.
+    """
     try:
         return render(node.astext(), display)
     except ValueError as reason:
@@ -113,7 +116,10 @@ def note_characters(app: Sphinx, document: nodes.document) -> None:
 
 
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
-    """Write an inline formula, joined to a punctuation mark that follows: a line must not begin with the mark."""
+    """Write an inline formula, joined to a punctuation mark that follows: a line must not begin with the mark.
+
+    It ends with SkipNode, as Sphinx asks, because nothing below the node is left to write.
+    """
     after = node.next_node(descend=False, siblings=True)
     joiner = WORD_JOINER if isinstance(after, nodes.Text) and after.astext()[0] in ",.;:?!)" else ""
     self.body.append(f'<span class="math">{formula(node, display=False)}</span>{joiner}')
@@ -121,7 +127,10 @@ def visit_math(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
-    """Write a display formula, with its number if it has one."""
+    """Write a display formula, with its number if it has one.
+
+    It ends with SkipNode, as Sphinx asks, because nothing below the node is left to write.
+    """
     self.body.append(self.starttag(node, "div", CLASS="math"))
     if node["number"]:
         self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
@@ -132,7 +141,7 @@ def visit_displaymath(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the renderer under the name in the configuration value `html_math_renderer`."""
+    """Register the renderer under its name, its style sheet, and the steps of this module."""
     app.add_html_math_renderer("qkv", (visit_math, None), (visit_displaymath, None))
     app.add_css_file("katex/katex.css")
     app.connect("doctree-read", note_characters)

@@ -28,7 +28,10 @@ def folder_of_language() -> str:
 
 
 def counterpart(page: str, pages: set[str]) -> str | None:
-    """Return the exercises of a chapter, or the chapter of exercises or of a deeper page. Solutions have none."""
+    """Return the exercises of a chapter, or the chapter of exercises or of a deeper page.
+
+    None if it does not exist, and for other pages, such as solutions.
+    """
     if page.startswith(DEEPER):
         return next((other for other in sorted(pages) if other.startswith(f"chapters/{number_of(page):02}_")), None)
     folder, _, name = page.partition("/")
@@ -58,7 +61,10 @@ def kind(page: str) -> str:
 
 
 def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[str, Any]:
-    """Return the contents of the line under a page's title: minutes, a link to its counterpart, the notebook, Colab."""
+    """Return the contents of the line under a page's title: minutes, a link to its counterpart, the notebook, Colab.
+
+    What a page does not have is None.
+    """
     folder = page.partition("/")[0]
     other = counterpart(page, app.env.found_docs)
     repository = app.config.qkv_repository
@@ -79,9 +85,10 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
 
 
 def number_pages(navigation: str, page: str) -> str:
-    """Return the list of all pages with the number of each notebook, which its file's name contains.
+    """Return the HTML list of all pages with the number of each notebook, which its file's name contains.
 
-    "Exercises for chapter 3: why divide?" is listed below "Exercises", so it becomes "3 Why divide?".
+    "Exercises for chapter 3: why divide?" is listed below "Exercises", so it becomes "3 Why divide?". Two attributes
+    are corrected for screen readers.
     """
 
     openings = (t("Exercises for chapter {n}: "), t("Solutions to chapter {n}: "))
@@ -103,7 +110,7 @@ def number_pages(navigation: str, page: str) -> str:
 
 
 def remove_solutions(context: dict[str, Any]) -> None:
-    """Remove all links to solutions from a page of exercises, so that no reader finds an answer by accident."""
+    """Change the context of a page of exercises: without links to solutions, so that nobody finds one by accident."""
     context["furo_navigation_tree"] = SOLUTIONS_PART.sub("", context["furo_navigation_tree"])
     for side in ("prev", "next"):
         if "solutions/" in (context.get(side) or {}).get("link", ""):
@@ -111,7 +118,7 @@ def remove_solutions(context: dict[str, Any]) -> None:
 
 
 def prepare_sidebar(context: dict[str, Any], page: str) -> None:
-    """Number the pages in the sidebar. On a page of exercises, remove the links to the solutions."""
+    """Change the context: number the pages in the sidebar; for exercises, remove links to solutions."""
     if page.startswith("exercises/"):
         remove_solutions(context)
     context["furo_navigation_tree"] = number_pages(context["furo_navigation_tree"], page)

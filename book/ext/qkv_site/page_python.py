@@ -25,7 +25,7 @@ RUNNING = ("exercises/", "chapters/")  # the pages with cells that run
 
 
 def draw(app: Sphinx, document: nodes.document) -> None:
-    """Add to the cells of a page the controls that run or check them."""
+    """Add to the cells of a page the controls that run or check them, and to the scratch page an editor."""
     page = app.env.docname
     if page == SCRATCH:
         document[0] += nodes.raw("", controls.scratch(), format="html")
@@ -38,7 +38,7 @@ def draw(app: Sphinx, document: nodes.document) -> None:
 
 
 def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
-    """Add the controls to a cell of an exercise, if it is one of those that have controls."""
+    """Add the controls to a cell of an exercise, if it is one of the cells that have controls."""
     cell = next((cell for cell in controls.page_cells(cells) if cell.place == container["cell_index"]), None)
     if cell:
         container["classes"].append(f"{controls.SIGN}{cell.kind}")
@@ -46,7 +46,10 @@ def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page:
 
 
 def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
-    """Insert a *Run* button before a cell's output if that is text, or the reason why the cell cannot run here."""
+    """Insert a *Run* button before a cell's output if that is text, or the reason why the cell cannot run here.
+
+    A cell without output, or with another one, stays as it is.
+    """
     output = next((part for part in container.children if part.get("nb_element") == "cell_code_output"), None)
     if output is None or not is_text(output):
         return
@@ -64,6 +67,8 @@ def is_text(output: nodes.Element) -> bool:
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Pack the files that the page's Python loads into `_static`.
+
+    Nothing happens after an error, for another language, and if no page runs Python.
 
     Raises:
         ExtensionError: Pyodide is not installed.
@@ -85,7 +90,10 @@ def remove(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Draw the controls when a page is read; pack the files after the build, before the service worker lists them."""
+    """Draw the controls when a page is read; pack the files after the build, before the service worker lists them.
+
+    If QKV_PAGE_PYTHON is "off", only remove the files of an earlier build.
+    """
     if os.environ.get("QKV_PAGE_PYTHON") == "off":
         app.connect("build-finished", remove)
         return

@@ -75,7 +75,7 @@ def needed(asset: Any, text: str) -> bool:
 
 
 def prefetched(context: dict[str, Any]) -> list[str]:
-    """Return the addresses of the files that the first page fetches for the next one."""
+    """Return the addresses, from the first page, of the files that it fetches for the next one."""
     tags = [context["js_tag"](script) for script in context["script_files"] if local_name(script) in PREFETCHED]
     tags += [context["css_tag"](style) for style in context["css_files"] if local_name(style) in PREFETCHED]
     return [re.findall(r'(?:src|href)="([^"]+)"', tag)[0] for tag in tags]
@@ -94,7 +94,10 @@ def with_widgets(body: str, bundle: str) -> str:
 
 
 def described(doctree: nodes.document) -> str:
-    """Return the first paragraph of a page, shortened at the end of a word, for search engines and previews."""
+    """Return the first paragraph of a page with more than 40 characters, for search engines and previews.
+
+    It has at most 160 characters, and is shortened at the end of a word. It is "" if there is none.
+    """
     paragraph = next((p for p in doctree.findall(nodes.paragraph) if len(p.astext()) > 40), None)
     text = " ".join(paragraph.astext().split()) if paragraph else ""
     return text if len(text) <= 160 else text[:160].rsplit(" ", 1)[0] + "…"
@@ -115,7 +118,10 @@ def accessible(body: str) -> str:
 
 
 def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Change the context of a page's template, after all other extensions have changed it."""
+    """Change the context of a page's template, after all other extensions have changed it.
+
+    Leave out files that the page does not need, draw its widgets, add its fonts, description and line under the title.
+    """
     context.setdefault("body", "")
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
@@ -157,7 +163,10 @@ def not_found_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write index.html, which forwards to the first page, and remove all files that no page of the book uses."""
+    """Write index.html, which forwards to the first page, and remove all files that no page of the book uses.
+
+    Nothing happens after an error.
+    """
     if exception is not None:
         return
     site = Path(app.outdir)
@@ -181,7 +190,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def remove_others(folder: Path, pages: set[Path]) -> None:
-    """Remove the files below a folder that belong to no page, and the folders that become empty."""
+    """Remove the files below a folder that belong to none of these pages, and the folders that become empty."""
     for file in sorted(folder.rglob("*"), reverse=True):  # the files in a folder come before the folder
         if file.is_dir():
             if not any(file.iterdir()):

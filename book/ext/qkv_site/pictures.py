@@ -42,7 +42,7 @@ def circle(x: float, y: float, radius: float, colour: str = INK) -> str:
 
 
 def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str = WEIGHT) -> str:
-    """Return a table of weights as SVG: the larger a weight, the darker its cell."""
+    """Return a square table of weights as SVG at (x, y), `size` wide: the larger a weight, the fuller its colour."""
     side = size / len(rows)
     return "".join(
         box(x + j * side, y + i * side, side - 1, side - 1, colour, 0.08 + 0.92 * weight)
@@ -58,7 +58,7 @@ def curve(height: Callable[[float], float], colour: str = INK, steps: int = 40) 
 
 
 def words_as_rows() -> str:
-    """Draw words, with the numbers of each word below it."""
+    """Return, as SVG, words with the numbers of each word below it."""
     shades = ((0.9, 0.2, 0.5), (0.3, 0.8, 0.4), (0.5, 0.5, 1), (1, 0.3, 0.2))
     words = "".join(box(8 + 21 * i, 6, 17, 8) for i in range(4))
     numbers = (
@@ -74,7 +74,7 @@ def three_roles() -> str:
 
 
 def two_spreads() -> str:
-    """Draw the distribution of scores, and the narrower one of the same scores after the division."""
+    """Return, as SVG, the distribution of scores, and the narrower one of the same scores after the division."""
 
     def bell(spread: float, top: float) -> Callable[[float], float]:
         return lambda at: top * exp(-(((at - 0.5) / spread) ** 2))
@@ -83,14 +83,14 @@ def two_spreads() -> str:
 
 
 def shares() -> str:
-    """Draw weights, which are shares of 1, as bars."""
+    """Return, as SVG, weights as bars: shares of 1."""
     heights = (10, 22, 42, 15, 6)
     bars = "".join(box(12 + 15 * i, 50 - height, 12, height, WEIGHT) for i, height in enumerate(heights))
     return bars + line((8, 51), (88, 51))
 
 
 def several_tables() -> str:
-    """Draw the weights of three heads with a causal mask."""
+    """Return, as SVG, the weights of three heads with a causal mask."""
     looks: tuple[list[list[float]], ...] = (
         [[1, 0, 0, 0], [0.3, 0.7, 0, 0], [0.1, 0.2, 0.7, 0], [0.1, 0.1, 0.2, 0.6]],
         [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]],
@@ -106,7 +106,7 @@ def waves() -> str:
 
 
 def kept_rows() -> str:
-    """Draw cached keys and values, the newest row, and a query."""
+    """Return, as SVG, cached keys and values, the newest row, and a query."""
     rows = "".join(
         box(38, 5 + 9.5 * i, 22, 7.5, KEY, 1 if i == 4 else 0.45)
         + box(63, 5 + 9.5 * i, 22, 7.5, VALUE, 1 if i == 4 else 0.45)
@@ -116,7 +116,7 @@ def kept_rows() -> str:
 
 
 def one_layer() -> str:
-    """Draw the residual stream through a layer, to which attention and the feed-forward network add."""
+    """Return, as SVG, the residual stream through a layer, to which attention and the feed-forward network add."""
     adds = "".join(
         line((x, 40), (x, 12), (x + 30, 12), (x + 30, 34)) + circle(x + 30, 40, 5.5)
         + line((x + 27, 40), (x + 33, 40)) + line((x + 30, 37), (x + 30, 43))
@@ -143,7 +143,7 @@ def fewer_scores() -> str:
 
 
 def other_things() -> str:
-    """Draw an image in patches, a sound and a molecule."""
+    """Return, as SVG, an image in patches, a sound and a molecule."""
     patches = "".join(
         box(6 + 9 * j, 16 + 9 * i, 8, 8, INK, 0.25 + 0.25 * ((i + j) % 3)) for i in range(3) for j in range(3)
     )

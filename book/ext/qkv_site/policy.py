@@ -42,9 +42,10 @@ def digest(script: str) -> str:
 
 
 def with_policy(page: str) -> str:
-    """Return a page with its policy at the start of its head. Inline scripts are allowed by their hashes.
+    """Return a page with its policy at the start of its head, in place of an earlier one.
 
-    They are those of the page, and that of the frame with Python's worker, to which the page's policy applies as well.
+    Inline scripts are allowed by their hashes. They are those of the page, and that of the frame with Python's worker,
+    to which the page's policy applies as well.
     """
     page = POLICY.sub("", page)
     own = " ".join(dict.fromkeys(map(digest, [*OWN_SCRIPT.findall(page), *FRAME_SCRIPTS])))
@@ -54,7 +55,7 @@ def with_policy(page: str) -> str:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Add the policy to every page that was written."""
+    """Add the policy to the file of every page that was written, unless the build failed."""
     if exception is not None:
         return
     for file in Path(app.outdir).rglob("*.html"):

@@ -23,7 +23,7 @@ END = (
 
 
 def cover_answers(app: Sphinx, document: nodes.document) -> None:
-    """Move the answer to each prediction into a container of its own."""
+    """Move the answer to each prediction into a container of its own, which a script hides."""
     for cell in [part for part in document.findall(nodes.container) if is_prediction(part)]:
         answer = answer_to(cell)
         if answer:
@@ -51,9 +51,9 @@ def is_prediction(node: nodes.Node) -> bool:
 def answer_to(cell: nodes.container) -> list[nodes.Node]:
     """Return the answer to a prediction: the next group of adjacent code cells in the section, and the text after it.
 
-    Text before the group reveals nothing. It is the whole group, because its first cell may only define what the second
-    prints or draws. A widget in which the reader looks for the answer has the tag "uncovered": only the text after it
-    is the answer.
+    It ends before the next prediction. Text before the group reveals nothing. It is the whole group, because its first
+    cell may only define what the second prints or draws. A widget in which the reader looks for the answer has the tag
+    "uncovered": only the text after it is the answer.
     """
     section = cell.parent.children[cell.parent.index(cell) + 1 :]
     following = [*takewhile(lambda part: not isinstance(part, nodes.section) and not is_prediction(part), section)]

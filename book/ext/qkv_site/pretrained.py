@@ -15,7 +15,10 @@ log = logging.getLogger(__name__)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Copy the model's files, which are made once. If its package cannot be had, pages show stored sentences."""
+    """Copy the model's files, which are made once, unless the site has them or the build failed.
+
+    If its package cannot be had, remove them; pages then show stored sentences.
+    """
     if exception is not None:
         return
     target = Path(app.outdir) / FOLDER

@@ -85,7 +85,7 @@ def colour_words(document: nodes.document) -> None:
 
 
 def share_palette(document: nodes.document) -> None:
-    """Remove the copy of the palette from each figure, because the page has it already, and compact the figure."""
+    """Replace each figure by a compact one without its copy of the palette, because the page has it already."""
     for raw in document.findall(nodes.raw):
         if "data-qkv-tokens" in raw.astext():
             text = compacted(FIGURE_STYLE.sub("", raw.astext()))
@@ -105,9 +105,10 @@ def rounded_path(path: re.Match[str]) -> str:
 
 
 def relative_path(line: re.Match[str]) -> str:
-    """Return a path as steps from point to point, rounded to a tenth of a point.
+    """Return a path of SVG as steps from point to point, rounded to a tenth of a point.
 
-    The points are rounded, not the steps, so that rounding errors do not add up.
+    `line` is the match of its absolute points. The points are rounded, not the steps, so that rounding errors do not
+    add up.
     """
     tenths = [(round(10 * float(x)), round(10 * float(y))) for x, y in re.findall(r"(-?[\d.]+) (-?[\d.]+)", line[0])]
     steps = [(x - px, y - py) for (px, py), (x, y) in pairwise([(0, 0), *tenths])]
@@ -119,7 +120,10 @@ OPENING_END = "<!-- the opening ends here -->"
 
 
 def mark_end_of_opening(document: nodes.document) -> None:
-    """Mark where a chapter's opening ends, which is a widget without code before the first section."""
+    """Insert a mark after a chapter's opening, if it has one.
+
+    An opening is a widget without code before the first section.
+    """
     chapter = document.next_node(nodes.section)
     cells = (child for child in chapter.children if "tag_remove-input" in child.get("classes", []))
     if opening := next(cells, None):
@@ -146,7 +150,10 @@ def name_solutions(app: Sphinx, document: nodes.document) -> None:
 
 
 def mark(app: Sphinx, document: nodes.document) -> None:
-    """Apply all of the functions above to a page. Store the reading time of a chapter in its metadata."""
+    """Apply the functions for sections, colours, figures and alt text to a page that was read.
+
+    For a chapter, also mark the end of its opening, and store its reading time in its metadata.
+    """
     page = app.env.docname
     if page.startswith("chapters/"):
         notebook = nbformat.read(ROOT / f"{page}.ipynb", as_version=4)  # the words of the English page are counted

@@ -36,7 +36,7 @@ def add_address(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 
 def sitemap(app: Sphinx) -> str:
-    """Return the sitemap: the pages that search engines should know."""
+    """Return the sitemap as XML: the pages that search engines should know, without unfinished translations."""
     pages = sorted(page for page in app.env.found_docs if not page.startswith(UNLISTED))
     root = app.config.qkv_address if is_english() else f"{app.config.qkv_address}{LANGUAGES[language()].folder}/"
     listed = (page for page in pages if is_english() or is_finished(page))
@@ -54,7 +54,10 @@ def with_absolute_links(page: str, address: str) -> str:
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write these files of a published site. If the site has no address, remove those of an earlier build."""
+    """Write the sitemap of a published site, and make the links of its 404 page absolute.
+
+    If the site has no address, remove the sitemap of an earlier build. Nothing happens after an error.
+    """
     site, address = Path(app.outdir), app.config.qkv_address
     if exception is not None:
         return
@@ -68,7 +71,7 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Take the address from the command that builds. Write these files after all pages."""
+    """Register the site's address, which comes from QKV_ADDRESS, and the steps of this module."""
     app.add_config_value("qkv_address", os.environ.get("QKV_ADDRESS", ""), "html", [str])
     app.connect("html-page-context", add_address)
     app.connect("build-finished", finish, priority=999)

@@ -66,7 +66,10 @@ def as_typed(latex: str) -> str:
 
 
 def text_of(node: nodes.Node) -> str:
-    """Return the text below a node, without inner sections, code, cell outputs and HTML."""
+    """Return the text below a node, without inner sections, code, cell outputs and HTML.
+
+    Formulas are as a reader would type them.
+    """
     if isinstance(node, nodes.Text):
         return node.astext()
     if isinstance(node, nodes.math | nodes.math_block):
@@ -85,7 +88,10 @@ def tidy(text: str) -> str:
 
 
 def entries(document: nodes.document) -> Iterator[tuple[str, str, str]]:
-    """Yield the anchor, heading and text of each section and each glossary term of a page."""
+    """Yield the anchor, heading and text of each section and each glossary term of a page.
+
+    The text of a section also has the names in its code that no section before has. A term has its Chinese names too.
+    """
     known: set[str] = set()
     for section in document.findall(nodes.section):
         title = section.next_node(nodes.title)
@@ -105,7 +111,10 @@ def entries(document: nodes.document) -> Iterator[tuple[str, str, str]]:
 
 
 def names(parts: list[nodes.Node], prose: str) -> set[str]:
-    """Return the names in a section's code that its prose does not contain. All of the code would double the index."""
+    """Return the names in the code of a section's parts that its prose does not contain.
+
+    All of the code would double the index. Inner sections and outputs of cells do not count.
+    """
     blocks = (
         block for part in parts if not isinstance(part, nodes.section) for block in part.findall(nodes.literal_block)
     )
@@ -163,7 +172,10 @@ def reading_order(app: Sphinx) -> list[str]:
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the index into the root of the site. A Chinese one is searched in both scripts."""
+    """Write the index into the root of the site, unless the build failed.
+
+    A Chinese one also has the characters of the other script, so that it is searched in both.
+    """
     if exception is None:
         text = json.dumps(index(app), ensure_ascii=False, separators=(",", ":"))
         script = f"window.qkvIndex={text};\n"
@@ -173,14 +185,20 @@ def write(app: Sphinx, exception: Exception | None) -> None:
 
 
 def variants(text: str) -> str:
-    """Return the characters of the other Chinese script, each before the one of this text that it stands for."""
+    """Return the characters of the other Chinese script, each before the one of this text that it stands for.
+
+    Where the text has the other one more often, as in the glossary's names, there is no pair.
+    """
     other = other_script()
     counts = Counter(text)  # the glossary names its terms in both scripts
     return "".join(f"{typed}{kept}" for typed, kept in other.items() if counts[kept] > counts[typed])
 
 
 def other_script() -> dict[str, str]:
-    """Return for each simplified character a traditional one, or the other way round on the simplified site."""
+    """Return a traditional character by each simplified one that differs.
+
+    On the simplified site, it is the other way round.
+    """
     every = [chr(code) for code in range(0x4E00, 0xA000)]
     simplified = opencc.OpenCC("t2s").convert("\n".join(every)).split("\n")
     pairs = [(old, new) for old, new in zip(every, simplified, strict=True) if old != new]
@@ -193,7 +211,7 @@ def replace_search(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Write the search page with the other pages, and the index after all of them."""
+    """Register the search page, and write the index after all pages."""
     app.connect("builder-inited", replace_search)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     app.connect("build-finished", write, priority=800)

@@ -24,7 +24,10 @@ END = re.compile(r"[.?!](?=\s|$)|[。？！]")
 
 
 def first_sentence(paragraph: Tag) -> str:
-    """Return the HTML of a paragraph's first sentence. Formulas are MathML alone, which needs no style sheet."""
+    """Return the HTML of a paragraph's first sentence. Formulas are MathML alone, which needs no style sheet.
+
+    The paragraph is changed.
+    """
     for formula in paragraph.select("span.math"):
         if mathml := formula.select_one("math"):
             formula.replace_with(mathml)
@@ -47,7 +50,7 @@ def named(term: str) -> str:
 
 
 def terms(glossary: str) -> dict[str, tuple[str, str]]:
-    """Return each term of the glossary's page, with its first sentence as HTML, by its anchor."""
+    """Return the name and the first sentence, as HTML, of each term of the glossary's page, by its anchor."""
     found = {}
     for term in BeautifulSoup(glossary, "html.parser").select("dl.glossary dt[id]"):
         definition = term.find_next_sibling("dd")
@@ -58,7 +61,7 @@ def terms(glossary: str) -> dict[str, tuple[str, str]]:
 
 
 def write(app: Sphinx, exception: Exception | None) -> None:
-    """Write the terms into the root of the site, if the book has a glossary."""
+    """Write the terms into the root of the site, if the book has a glossary and the build did not fail."""
     page = Path(app.outdir) / f"{GLOSSARY}.html"
     if exception is None and page.exists():
         text = json.dumps(terms(page.read_text(encoding="utf-8")), ensure_ascii=False, separators=(",", ":"))

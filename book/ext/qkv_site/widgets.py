@@ -36,7 +36,8 @@ VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re
 def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
     """Return the widgets' state without code and layout, as JSON for a script element, and the traits by model id.
 
-    `<` is escaped, because `</script` would end the element and `<!--` would change how a browser parses it.
+    The JSON also has the limits of the values that a link may set. `<` is escaped, because `</script` would end the
+    element and `<!--` would change how a browser parses it.
     """
     models = {
         key: {**model, "state": {name: value for name, value in model["state"].items() if name not in NOISE}}
@@ -82,10 +83,10 @@ COPY = '<button type="button" aria-label="{}" title="{}"></button>'
 
 
 def slots(body: str, models: dict[str, Traits]) -> str:
-    """Draw each widget beside its view script, in an element with a numbered id, so that links can lead to it.
+    """Return the body of a page with each widget drawn beside its view script, in an element with a numbered id.
 
-    In the corner is a button that copies such a link, except for predictions: nobody needs a link to a guess. `models`
-    has the traits of the page's widgets by model id.
+    So links can lead to it. In the corner is a button that copies such a link, except for predictions: nobody needs a
+    link to a guess. `models` has the traits of the page's widgets by model id.
     """
     numbers = count(1)
     without = WITHOUT.format(t("With JavaScript, this widget responds to its controls."))
@@ -107,6 +108,8 @@ drawer = Node("draw.mjs")
 
 def drawn(traits: Traits, place: str) -> str:
     """Return the HTML of a widget, as its view draws it in a browser; "" if its class is not one of the course's.
+
+    `place` is the id of its element.
 
     Raises:
         ExtensionError: the view failed to draw this state.

@@ -26,7 +26,10 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Return the gradients of outputs with respect to inputs.
+    """Return the gradients of outputs with respect to inputs, one for each input.
+
+    An unused input has None with `allow_unused`, and zeros with `materialize_grads`. Without `retain_graph`, the graph
+    cannot be used again.
 
     Raises:
         RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, or an input

@@ -35,7 +35,11 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Return the gradient of each argument of `forward`, from that of its result."""
+        """Return the gradient of each argument of `forward`, from that of its result. A subclass has to define it.
+
+        Raises:
+            NotImplementedError: it does not.
+        """
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -43,7 +47,11 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Run `forward` without recording it, and record `backward` in its place."""
+        """Run `forward` without recording it, record `backward` in its place, and return the result.
+
+        Raises:
+            NotImplementedError: `forward` returns something else than one tensor.
+        """
         context = Context()
         operands = [x for x in args if isinstance(x, Tensor)]
         context.needs_input_grad = tuple(isinstance(x, Tensor) and x.requires_grad for x in args)

@@ -40,7 +40,11 @@ class Listed(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at this place."""
+        """Put a module before the one at this place, and return this container. Later ones get new numbers.
+
+        Raises:
+            IndexError: there is no such place.
+        """
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
         items = self._items()

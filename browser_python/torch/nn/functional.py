@@ -1,4 +1,8 @@
-"""Layers, activations and losses as functions."""
+"""Layers, activations and losses as functions.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,7 @@ __all__ = [
 
 
 def implicit_axis(x: Tensor, dim: int | None, name: str) -> int:
-    """Return the axis, or the one that torch chooses, with its warning, if none is given."""
+    """Return the axis `dim`. If it is None, warn, and return the one that torch chooses for this number of axes."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -197,7 +201,11 @@ def tanh(x: Tensor) -> Tensor:
 
 
 def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
-    """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation."""
+    """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation.
+
+    Raises:
+        NotImplementedError: a number is infinite, or x is not floating-point.
+    """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     check_floating("GeluKernelImpl", x)
@@ -236,7 +244,11 @@ def logsigmoid(x: Tensor) -> Tensor:
 
 
 def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """Return x within two limits. The gradient is 0 at the limits and beyond."""
+    """Return x within two limits. The gradient is 0 at the limits and beyond. With `inplace`, x is changed.
+
+    Raises:
+        ValueError: the lower limit is above the upper one.
+    """
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     y = x.clone() if inplace else x
@@ -320,7 +332,11 @@ def softmin(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Kind
 
 
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
-    """Return x where it is positive, and x times a weight elsewhere: one for all, or one for each channel (axis 1)."""
+    """Return x where it is positive, and x times a weight elsewhere: one for all, or one for each channel (axis 1).
+
+    Raises:
+        RuntimeError: there is another number of weights.
+    """
     if x.dtype is not weight.dtype:
         kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
         raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds}")
@@ -334,7 +350,11 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
 
 
 def glu(x: Tensor, dim: int = -1) -> Tensor:
-    """Return the first half along an axis, times the sigmoid of the second half."""
+    """Return the first half along an axis, times the sigmoid of the second half.
+
+    Raises:
+        RuntimeError: the axis has an odd size.
+    """
     d = axis_of(dim, x.ndim)
     if not x.ndim:
         raise RuntimeError("glu does not support 0-dimensional tensors")
@@ -475,7 +495,15 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor:
-    """Normalize each channel (axis 1) over the batch, or with running means and variances outside of training."""
+    """Normalize each channel (axis 1) over the batch, or with running means and variances outside of training.
+
+    In training, the running means and variances move by the share `momentum` to those of the batch. Then a weight and a
+    bias for each channel are applied.
+
+    Raises:
+        ValueError: in training, there is one value for each channel.
+        RuntimeError: there are no running means outside of training, or not one for each channel.
+    """
     check_floating("batch_norm", x)
     check_mixed(x, weight, bias)
     shape, others = [1, -1, *[1] * (x.ndim - 2)], [0, *range(2, x.ndim)]
@@ -517,7 +545,11 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0."""
+    """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0.
+
+    Examples of the class `ignore_index` do not count. `label_smoothing` is the share of the target that is spread over
+    all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none".
+    """
     refuse_older("cross_entropy", size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -547,7 +579,14 @@ def nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example."""
+    """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example.
+
+    Examples of the class `ignore_index` do not count. `reduction` is as for `cross_entropy`.
+
+    Raises:
+        IndexError: a target is no class.
+        ValueError, RuntimeError: the targets have another shape, or are not int64.
+    """
     refuse_older("nll_loss", size_average, reduce)
     check_floating("nll_loss_out_frame", logp)
     if weight is not None and weight.dtype is not logp.dtype:
@@ -575,7 +614,11 @@ def nll_loss(
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Add numbers before and after the last axes: `pad` is (before, after) of the last axis, of the one before it, ….
 
-    Negative ones remove numbers.
+    They are 0, or `value`. Negative counts remove numbers.
+
+    Raises:
+        RuntimeError: the counts do not fit the axes.
+        NotImplementedError: the mode is not "constant".
     """
     if mode != "constant":
         refuse(f"the mode `{mode}` of `pad`")
@@ -615,8 +658,13 @@ def interpolate(
 ) -> Tensor:
     """Repeat the numbers of the axes after the second so that these get other sizes: each place takes the nearest one.
 
+    The sizes are given, or a whole factor for each.
+
     Shapes:
         x (batch, channels, *sizes); result (batch, channels, *new sizes)
+    Raises:
+        NotImplementedError: the mode is not "nearest", the factor is not whole, or x has other than 3 to 5 axes.
+        ValueError: neither size nor factor is given, or both, or `align_corners` is.
     """
     refuse_set("interpolate", recompute_scale_factor=recompute_scale_factor, antialias=antialias)
     if mode != "nearest":
@@ -656,11 +704,16 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Mix the values, each weighted by how well its key matches the query: softmax(q kᵀ / √d + mask) v.
 
+    `scale` replaces 1 / √d. With `enable_gqa`, each head of k and v serves several of q. A token that may attend to
+    nothing gets zeros. `is_causal` hides each key after the query's own position.
+
     Shapes:
-        q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to add;
+        q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to
+            add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is neither bool nor floating-point.
+        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
+            neither bool nor floating-point.
     """
     if len({x.dtype for x in (q, k, v)}) > 1:
         names = [C_NAMES[x.dtype] for x in (q, k, v)]

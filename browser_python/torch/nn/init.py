@@ -38,7 +38,11 @@ def constant_(t: Tensor, val: float) -> Tensor:
 
 
 def fans(t: Tensor) -> tuple[int, int]:
-    """Return the numbers of inputs and of outputs of a layer with this weight."""
+    """Return the numbers of inputs and of outputs of a layer with this weight.
+
+    Raises:
+        ValueError: it has fewer than two axes.
+    """
     if t.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(t.shape[2:])
@@ -61,7 +65,10 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw uniform numbers whose variance keeps that of the activations (He et al., 2015)."""
+    """Write uniform numbers into `t` whose variance keeps that of the activations (He et al., 2015), and return it.
+
+    `mode` says whether inputs ("fan_in") or outputs are counted; `a` is the slope of a leaky ReLU.
+    """
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
     return uniform_(t, -bound, bound, generator)
 
@@ -73,13 +80,22 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw normal numbers whose variance keeps that of the activations (He et al., 2015)."""
+    """Write normal numbers into `t` whose variance keeps that of the activations (He et al., 2015), and return it.
+
+    `mode` says whether inputs ("fan_in") or outputs are counted; `a` is the slope of a leaky ReLU.
+    """
     gain = calculate_gain(nonlinearity, a)
     return normal_(t, 0.0, gain / math.sqrt(fans(t)[("fan_in", "fan_out").index(mode)]), generator)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the factor by which a function's weights are larger, so that the variance stays."""
+    """Return the factor by which a function's weights are larger, so that the variance stays.
+
+    `param` is the slope of a leaky ReLU.
+
+    Raises:
+        ValueError: the function is not known.
+    """
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
     if nonlinearity == "leaky_relu":
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
@@ -96,7 +112,11 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Draw normal numbers, each one anew until it is between a and b."""
+    """Write normal numbers into `t`, each drawn anew until it is between a and b, and return it.
+
+    Raises:
+        NotImplementedError: the bounds leave few numbers, for which torch draws in another way.
+    """
     if math.erf((b - mean) / std / math.sqrt(2)) - math.erf((a - mean) / std / math.sqrt(2)) <= 0.6:
         refuse("`trunc_normal_` with bounds that leave few numbers")
     with no_grad():
@@ -107,7 +127,11 @@ def trunc_normal_(
 
 
 def eye_(t: Tensor) -> Tensor:
-    """Write the identity matrix into a matrix."""
+    """Write the identity matrix into a matrix, and return it.
+
+    Raises:
+        ValueError: it is no matrix.
+    """
     if t.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():

@@ -1,4 +1,8 @@
-"""Layers with parameters, dropout, and attention."""
+"""Layers with parameters, dropout, and attention.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +68,7 @@ class LazyLinear(Linear):
             super().reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Make the weight for this input, and go on as a linear layer."""
+        """Make the weight and the bias for this first input, become a `Linear` layer, and return its result."""
         kind: dict[str, Any] = self.__dict__.pop("made_as")
         self.in_features = x.shape[-1]
         self.weight = Parameter(empty(self.out_features, self.in_features, **kind))
@@ -87,8 +91,8 @@ class Unmade:
 class Embedding(Module):
     """A table with one row for each id, (num_embeddings, embedding_dim): ids (...) become (..., embedding_dim).
 
-    The rows begin as normal numbers with mean 0 and variance 1. The row `padding_idx` begins as zeros and gets no
-    gradient. Errors are those of `functional.embedding`.
+    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`. The row `padding_idx` begins as zeros
+    and gets no gradient; with `_freeze`, no row does. Errors are those of `functional.embedding`.
     """
 
     def __init__(
@@ -174,7 +178,11 @@ class ChannelDropout(AnyDropout):
     axes = 1
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop channels of x (batch, channels, ...)."""
+        """Return x (batch, channels, ...) with whole channels dropped, in training.
+
+        Raises:
+            NotImplementedError: x has another number of axes.
+        """
         if x.ndim != self.axes + 2:
             refuse(f"`Dropout{self.axes}d` of a tensor with {x.ndim} axes")
         if not self.training or not self.p:
@@ -204,7 +212,10 @@ class Normalization(Module):
 
 
 class LayerNorm(Normalization):
-    """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016)."""
+    """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016).
+
+    Without `elementwise_affine` it has neither, and without `bias` only the weight.
+    """
 
     def __init__(
         self,
@@ -237,7 +248,10 @@ class LayerNorm(Normalization):
 
 
 class RMSNorm(Normalization):
-    """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019)."""
+    """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019).
+
+    Without `elementwise_affine` it has none.
+    """
 
     def __init__(
         self,
@@ -264,7 +278,10 @@ class RMSNorm(Normalization):
 
 
 class GroupNorm(Normalization):
-    """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018)."""
+    """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018).
+
+    Without `affine` it has neither. Channels that do not divide into the groups raise a ValueError.
+    """
 
     def __init__(
         self,
@@ -294,7 +311,11 @@ class GroupNorm(Normalization):
 
 
 class BatchNorm(Normalization):
-    """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015)."""
+    """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015).
+
+    Without `affine` it has neither. With `track_running_stats`, it keeps a running mean and variance of its batches,
+    each moved by `momentum` toward that of the last one.
+    """
 
     _version = 2
     running_mean: Tensor | None
@@ -336,7 +357,11 @@ class BatchNorm(Normalization):
         super().reset_parameters()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalize x (batch, channels, ...)."""
+        """Return x (batch, channels, ...), normalized. In training, the running means and variances change.
+
+        Raises:
+            ValueError: x has another number of axes.
+        """
         if x.ndim not in self.axes:
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {x.ndim}D input)")
         if self.training and self.track_running_stats:
@@ -364,7 +389,10 @@ class BatchNorm2d(BatchNorm):
 
 
 class PReLU(Module):
-    """x where it is positive, and x times a trained weight elsewhere."""
+    """x where it is positive, and x times a trained weight elsewhere: one for all, or for each channel.
+
+    It starts as `init`.
+    """
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Device = None, dtype: Kind | None = None
@@ -385,7 +413,10 @@ class PReLU(Module):
 
 
 class Convolution(Module):
-    """A convolution with trained filters; `axes` is the number of axes of a window."""
+    """A convolution with trained filters; `axes` is the number of axes of a window. See `windows.convolution`.
+
+    A ValueError is raised if `groups` does not divide both numbers of channels.
+    """
 
     axes = 1
 
@@ -487,7 +518,11 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result."""
+    """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result.
+
+    An AssertionError is raised if the heads do not divide `embed_dim`, and a ValueError if one of the two is not
+    positive.
+    """
 
     def __init__(
         self,
@@ -539,11 +574,19 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Return the result, and the weights, by default as their mean over the heads.
+        """Return the result, and the weights, by default as their mean over the heads; None unless `need_weights`.
+
+        A mask of floats is added to the scores. `is_causal` only states what `attn_mask` is, and masks nothing by
+        itself.
 
         Shapes, with `batch_first` (else batch and tokens change places; both also without a batch):
-            query (B, n_q, d); key, value (B, n_k, d); attn_mask (n_q, n_k) or (B·heads, n_q, n_k), True = must not attend;
-            key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k)
+            query (B, n_q, d); key, value (B, n_k, d); attn_mask (n_q, n_k) or (B·heads, n_q, n_k), True = must not
+                attend;
+            key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k), or
+            (B, heads, n_q, n_k) without `average_attn_weights`
+        Raises:
+            AssertionError: a mask holds integers.
+            RuntimeError: `is_causal` is set without `attn_mask`.
         """
         check_axes_of_attention(query, key, value, key_padding_mask, attn_mask)
         masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
@@ -593,7 +636,11 @@ class MultiheadAttention(Module):
                     raise AssertionError(f"Expected key_padded_mask.shape[{axis}] to be {size}, but got {given}")
 
     def scores_and_values(self, xs: list[Tensor]) -> tuple[Tensor, Tensor]:
-        """Return the scores and the values of each head, from queries, keys and values with the batch first."""
+        """Return the scaled scores and the values of each head from queries, keys and values with the batch first.
+
+        Shapes:
+            scores (B, heads, n_q, n_k); values (B, heads, n_k, head_dim)
+        """
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
         q, k, v = [
             functional.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

@@ -1,4 +1,8 @@
-"""Losses that compare two tensors number by number, and how losses are reduced."""
+"""Losses that compare two tensors number by number, and how losses are reduced.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,10 @@ from ..tensors import Tensor
 
 
 def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None) -> Tensor:
-    """Return the mean, with respect to a total weight if one is given, or the sum of losses, or the losses themselves."""
+    """Reduce losses by "mean", "sum" or "none", which returns them all; "mean" divides their sum by `total` if given.
+
+    Another reduction raises a ValueError.
+    """
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if reduction == "mean":
@@ -26,7 +33,7 @@ def refuse_older(function: str, size_average: bool | None, reduce: bool | None) 
 
 
 def warn_of_sizes(x: Tensor, target: Tensor) -> None:
-    """Give torch's warning about a target that is broadcast."""
+    """Give torch's warning if `target` has another shape than `x`, to which it would be broadcast."""
     if x.shape != target.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely lead "
@@ -82,7 +89,7 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere.
 
-    By `reduction`, return their sum or all of them instead.
+    By `reduction`, return their sum or all of them instead. A negative `beta` raises a RuntimeError.
     """
     refuse_older("smooth_l1_loss", size_average, reduce)
     if beta < 0:
@@ -98,7 +105,7 @@ def huber_loss(
 ) -> Tensor:
     """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere.
 
-    By `reduction`, return their sum or all of them instead.
+    By `reduction`, return their sum or all of them instead. A `delta` of 0 or less raises a RuntimeError.
     """
     refuse_set("huber_loss", weight=weight)
     if delta <= 0:
@@ -119,7 +126,11 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100.
 
-    By `reduction`, return their sum or all of them instead.
+    Each term is multiplied by `weight` if it is given. By `reduction`, return their sum or all of them instead.
+
+    Raises:
+        ValueError: the shapes differ.
+        RuntimeError: a number of `x` is not in [0, 1].
     """
     refuse_older("binary_cross_entropy", size_average, reduce)
     if x.shape != target.shape:
@@ -156,7 +167,8 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow.
 
-    By `reduction`, return their sum or all of them instead.
+    Each term is multiplied by `weight` if it is given, and that of the target 1 by `pos_weight`. By `reduction`, return
+    their sum or all of them instead. Shapes that differ raise a ValueError.
     """
     refuse_older("binary_cross_entropy_with_logits", size_average, reduce)
     if x.shape != target.shape:
@@ -181,7 +193,8 @@ def kl_div(
 ) -> Tensor:
     """Return the mean of target·(log target − x), where `x` holds logarithms of probabilities.
 
-    By `reduction`, return their sum or all of them instead; "batchmean" is the Kullback–Leibler divergence.
+    With `log_target`, so does `target`. By `reduction`, return their sum or all of them instead; "batchmean", the sum
+    divided by the size of the first axis, is the Kullback–Leibler divergence.
     """
     refuse_older("kl_div", size_average, reduce)
     if x.dtype.kind < FLOATING:
@@ -210,7 +223,10 @@ def poisson_nll_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of exp x − target·x, or of x − target·log x if `x` is no logarithm."""
+    """Return the mean of exp x − target·x, or without `log_input`, of x − target·log(x + eps).
+
+    By `reduction`, return their sum or all of them instead.
+    """
     refuse_older("poisson_nll_loss", size_average, reduce)
     refuse_set("poisson_nll_loss", full=full)
     return reduced(x.exp() - target * x if log_input else x - target * (x + eps).log(), reduction)
@@ -219,7 +235,10 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     x: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """Return the mean of (log var + (x − target)² / var) / 2, with variances of at least `eps`."""
+    """Return the mean of (log var + (x − target)² / var) / 2, with variances of at least `eps`.
+
+    With `full`, log(2π) / 2 is added to each. By `reduction`, return their sum or all of them instead.
+    """
     spread = var if isinstance(var, Tensor) else x * 0 + var
     spread = where(spread.lt(eps), eps, spread)
     losses = 0.5 * (spread.log() + (x - target) ** 2 / spread)
@@ -235,7 +254,7 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of max(0, margin − target·(input1 − input2))."""
+    """Return the mean of max(0, margin − target·(input1 − input2)), or by `reduction` their sum or all."""
     refuse_older("margin_ranking_loss", size_average, reduce)
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
@@ -248,7 +267,10 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of x where the target is 1, and of max(0, margin − x) where it is −1."""
+    """Return the mean of x where the target is 1, and of max(0, margin − x) where it is −1.
+
+    By `reduction`, return their sum or all of them instead. Other targets count as 0.
+    """
     refuse_older("hinge_embedding_loss", size_average, reduce)
     return reduced(where(target.eq(-1), (margin - x).clamp(min=0), 0.0) + where(target.eq(1), x, 0.0), reduction)
 
@@ -262,7 +284,11 @@ def cosine_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of 1 − cos where the target is 1, and of max(0, cos − margin) where it is −1."""
+    """Return the mean of 1 − cos where the target is 1, and of max(0, cos − margin) where it is −1.
+
+    cos is that of the angle between `input1` and `input2` along the last axis. By `reduction`, return their sum or all
+    of them instead. Other targets count as 0.
+    """
     refuse_older("cosine_embedding_loss", size_average, reduce)
     small = 1e-12  # as torch, which adds it to the squares
     squares = ((input1 * input1).sum(-1) + small) * ((input2 * input2).sum(-1) + small)
@@ -283,7 +309,11 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of max(0, margin + |anchor − positive| − |anchor − negative|)."""
+    """Return the mean of max(0, margin + |anchor − positive| − |anchor − negative|).
+
+    The distances are norms of order `p` along the last axis; `eps` is added to each difference. By `reduction`, return
+    their sum or all of them instead.
+    """
     refuse_older("triplet_margin_loss", size_average, reduce)
     refuse_set("triplet_margin_loss", swap=swap)
     near, far = ((anchor - other + eps).norm(p, -1) for other in (positive, negative))

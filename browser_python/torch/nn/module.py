@@ -1,4 +1,8 @@
-"""The base class of all layers."""
+"""The base class of all layers.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,9 @@ class Module(metaclass=TellsMissingOrAbstract):
         raise_missing(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; a parameter, a module or a buffer becomes a member of its kind.
+        """Set an attribute; a `Parameter`, a module or a `Buffer` becomes a member of its kind.
+
+        A member may be replaced by one of its kind (a buffer, by any tensor) or by None.
 
         Raises:
             AttributeError: `Module.__init__` has not run.
@@ -96,7 +102,7 @@ class Module(metaclass=TellsMissingOrAbstract):
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, what: str, *kinds: str) -> None:
-        """Remove an attribute that becomes a member, and from members of other kinds.
+        """Remove the attribute of this name, also from members of these `kinds`, since a `what` of this name comes.
 
         Raises:
             AttributeError: `Module.__init__` has not run.
@@ -108,7 +114,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         self._non_persistent_buffers_set.discard(name)
 
     def __delattr__(self, name: str) -> None:
-        """Remove an attribute or a member."""
+        """Remove an attribute, or a parameter, buffer or module. An AttributeError is raised if there is none."""
         for kind in KINDS:
             if name in self.__dict__[kind]:
                 del self.__dict__[kind][name]
@@ -121,7 +127,11 @@ class Module(metaclass=TellsMissingOrAbstract):
         return sorted(name for name in names if not name[0].isdigit())
 
     def __call__(self, *a: Any, **k: Any) -> Any:
-        """Call `forward`, and the hooks before and after it, which may replace its arguments and its result."""
+        """Call `forward` between the hooks, and return its result.
+
+        What a hook before it returns replaces its positional arguments, and what one after it returns replaces its
+        result, unless that is None.
+        """
         if not (self._backward_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*a, **k)
         for hook in list(self._forward_pre_hooks.values()):
@@ -137,14 +147,20 @@ class Module(metaclass=TellsMissingOrAbstract):
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, arguments)` before each forward pass; what it returns replaces the arguments."""
+        """Call `hook(module, arguments)` before each forward pass, and return a handle that can remove the hook.
+
+        Unless it is None, what the hook returns replaces the arguments.
+        """
         refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
         return RemovableHandle(self._forward_pre_hooks, hook)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call `hook(module, arguments, result)` after each forward pass; what it returns replaces the result."""
+        """Call `hook(module, arguments, result)` after each forward pass; return a handle that can remove it.
+
+        Unless it is None, what the hook returns replaces the result.
+        """
         refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
         return RemovableHandle(self._forward_hooks, hook)
 
@@ -152,7 +168,10 @@ class Module(metaclass=TellsMissingOrAbstract):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is not trained. Unless it is `persistent`, the state does not include it."""
+        """Add a tensor, or None, that is not trained. Unless it is `persistent`, the state does not include it.
+
+        Errors are those of `check_member`.
+        """
         check_member(self, name, tensor, Tensor)
         self._buffers[name] = tensor
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
@@ -163,7 +182,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module, or a name for one that is None."""
+        """Add a submodule of this name, or None. A TypeError is raised for anything else; see also `check_member`."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         check_member(self, name, module, Module)
@@ -224,7 +243,11 @@ class Module(metaclass=TellsMissingOrAbstract):
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """Yield the full name and the module of this module and of all modules in it."""
+        """Yield the full name and the module of this module and of all modules in it, itself first.
+
+        Names begin with `prefix`. A module that occurs twice, or is in `memo`, is left out unless `remove_duplicate` is
+        False.
+        """
         memo = set() if memo is None else memo
         if self not in memo:
             if remove_duplicate:
@@ -241,7 +264,11 @@ class Module(metaclass=TellsMissingOrAbstract):
     def _named_members(
         self, own: Callable[[Module], Iterable[tuple[str, Any]]], prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
-        """Yield the full names and values of what `own` returns for this module, and for all modules in it."""
+        """Yield full names and values of what `own` returns for this module, and with `recurse` for all in it.
+
+        Names begin with `prefix`. None is left out, and so is a value that occurs twice unless `remove_duplicate` is
+        False.
+        """
         seen: set[int] = set()
         for where, m in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
             for n, v in own(m):
@@ -269,7 +296,10 @@ class Module(metaclass=TellsMissingOrAbstract):
             yield b
 
     def _save_to_state_dict(self, destination: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
-        """Add the parameters and buffers of this module alone."""
+        """Add this module's own parameters and persistent buffers to `destination`, by `prefix` and name.
+
+        They are detached views, or with `keep_vars` the tensors themselves.
+        """
         if any("get_extra_state" in vars(kind) for kind in type(self).__mro__):
             refuse("`Module.get_extra_state`")
         saved = {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
@@ -280,7 +310,10 @@ class Module(metaclass=TellsMissingOrAbstract):
     def state_dict(
         self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
-        """Return all parameters and buffers by their full names, as views unless `keep_vars` is set."""
+        """Return all parameters and persistent buffers by their full names, in `destination` if it is given.
+
+        They are detached views, which share the numbers, or with `keep_vars` the tensors themselves.
+        """
         state = OrderedDict() if destination is None else destination
         self._save_to_state_dict(state, prefix, keep_vars)
         for n, m in self._modules.items():
@@ -292,6 +325,8 @@ class Module(metaclass=TellsMissingOrAbstract):
         self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False
     ) -> IncompatibleKeys:
         """Copy the numbers of a state into the parameters and buffers of the same names.
+
+        Return the names that the state misses, and those that the module does not know.
 
         Raises:
             RuntimeError: a shape differs, or with `strict`, a name is missing or not known.
@@ -323,7 +358,11 @@ class Module(metaclass=TellsMissingOrAbstract):
         return IncompatibleKeys(missing, extra)
 
     def to(self, *args: Any, dtype: Kind | None = None, device: Device = None, non_blocking: bool = False) -> Self:
-        """Convert all parameters and floating-point buffers to another floating-point dtype, in place."""
+        """Convert all parameters and floating-point buffers in place, and return the module.
+
+        The arguments are those of `Tensor.to`; without a dtype, nothing changes. One that is not floating-point raises
+        a TypeError.
+        """
         dtype = target_dtype(args, dtype, device)
         if dtype is not None:
             if dtype.kind < FLOATING:
@@ -334,7 +373,12 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace the numbers of all parameters, their gradients and buffers by those that a function returns."""
+        """Replace all parameters' numbers, their gradients and the buffers by what `fn` returns for each.
+
+        Return the module.
+
+        With `recurse`, do so in all submodules, too.
+        """
         for m in self.children() if recurse else ():
             m._apply(fn)
         with no_grad():
@@ -366,7 +410,10 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self.to(float64)
 
     def train(self, mode: bool = True) -> Self:
-        """Set the training mode of this module and of all modules in it."""
+        """Set the training mode of this module and of all modules in it, and return it.
+
+        A mode that is no bool raises a ValueError.
+        """
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
         self.training = mode
@@ -388,7 +435,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def apply(self, f: Callable[[Module], object]) -> Self:
-        """Call a function with each module in this one, from the inside out, and with this one last."""
+        """Call a function with each module in this one, from the inside out, and with this one last; return it."""
         for m in self.children():
             m.apply(f)
         f(self)
@@ -405,7 +452,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return type(self).__name__
 
     def __repr__(self) -> str:
-        """Return the name of the class, with one line for each submodule, indented."""
+        """Return the name of the class with its `extra_repr`, and one part for each submodule, indented."""
         lines = [f"({n}): " + text.replace("\n", "\n  ") for n, text in self._described()]
         extra = self.extra_repr()
         if not lines and "\n" not in extra:
@@ -418,7 +465,10 @@ setattr(Module, "type", lambda self, dst_type: self.to(dst_type))  # noqa: B010 
 
 
 def typename(obj: Any) -> str:
-    """Return a type's name as in torch's errors: `torch.FloatTensor`, `int`, `torch.nn.modules.linear.Linear`."""
+    """Return the name of a type, or of an object's type, as in torch's errors.
+
+    For instance `torch.FloatTensor`, `int`, `torch.nn.modules.linear.Linear`.
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if hasattr(obj, "__qualname__") else type(obj)
@@ -443,7 +493,14 @@ def check_ready(module: Module, what: str) -> None:
 
 
 def check_member(module: Module, name: str, value: object, kind: type) -> None:
-    """Raise torch's error if a module cannot register this value under this name."""
+    """Raise torch's error if a module cannot register this value under this name; `kind` is the class of such values.
+
+    Raises:
+        AttributeError: `Module.__init__` has not run.
+        TypeError: the name is no string, or the value is neither of this kind nor None.
+        KeyError: the name is empty, contains a dot, or is that of another attribute.
+        ValueError: a parameter is a computed tensor.
+    """
     names: dict[type, str] = {Tensor: "buffer", Parameter: "parameter", Module: "module"}
     what = names[kind]
     if kind is not Module:

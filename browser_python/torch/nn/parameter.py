@@ -13,10 +13,10 @@ class Parameter(Tensor):
     """A trainable tensor of a module. It shares the storage of `data`."""
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
-        """Return a parameter that shares the storage of `data`; without `data`, an empty one.
+        """Return a parameter that shares the storage of `data`, not its gradient history; without `data`, an empty one.
 
         Raises:
-            RuntimeError: numbers of this dtype have no gradient.
+            RuntimeError: with `requires_grad`, the dtype is not floating-point.
         """
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data

@@ -1,4 +1,7 @@
-"""Recurrent layers: plain ones, LSTM (Hochreiter and Schmidhuber, 1997) and GRU (Cho et al., 2014)."""
+"""Recurrent layers: plain ones, LSTM (Hochreiter and Schmidhuber, 1997) and GRU (Cho et al., 2014).
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,20 @@ from .parameter import Parameter
 
 
 def lstm_step(given: Tensor, before: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return the next output and cell, from the gates' inputs: input, forget, cell and output."""
+    """Return the next output and cell from the gates' inputs, of `x` and of the output before.
+
+    Each has the four gates input, forget, cell and output along its last axis; `state` is (output, cell).
+    """
     i, f, g, o = (given + before).chunk(4, -1)
     cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
     return o.sigmoid() * cell.tanh(), cell
 
 
 def gru_step(given: Tensor, before: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Return the next output, from the gates' inputs: reset, update and new."""
+    """Return the next output, in a tuple, from the gates' inputs, of `x` and of the output before.
+
+    Each has the three gates reset, update and new along its last axis; `state` is (output,).
+    """
     (r, z, n), (r_before, z_before, n_before) = given.chunk(3, -1), before.chunk(3, -1)
     update = (z + z_before).sigmoid()
     new = (n + (r + r_before).sigmoid() * n_before).tanh()
@@ -48,7 +57,11 @@ class Recurrent(Module):
     hidden_size: int
 
     def _add_weights(self, end: str, n_in: int, bias: bool, **kind: Any) -> None:
-        """Add the weights of a layer or of a cell, whose names have this end."""
+        """Add the weights and biases of one layer or of a cell for `n_in` inputs, uninitialized.
+
+        Their names (`weight_ih…`, `bias_hh…`) end with `end`. Without `bias`, a layer has no parameters for biases, and
+        a cell has None.
+        """
         size = self.gates * self.hidden_size
         self.register_parameter(f"weight_ih{end}", Parameter(empty(size, n_in, **kind)))
         self.register_parameter(f"weight_hh{end}", Parameter(empty(size, self.hidden_size, **kind)))
@@ -64,7 +77,10 @@ class Recurrent(Module):
                 p.uniform_(-bound, bound)
 
     def _step(self, x: Tensor, state: tuple[Tensor, ...], end: str = "") -> tuple[Tensor, ...]:
-        """Return the next output and state of one time step."""
+        """Return the next state of one time step, whose first part is the output.
+
+        `end` is that of the weights' names.
+        """
         of: Any = {
             name: self._parameters.get(f"{name}{end}") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         }
@@ -76,7 +92,11 @@ class Recurrent(Module):
 
 
 class Layers(Recurrent):
-    """Recurrent layers over a sequence."""
+    """Recurrent layers over a sequence: each reads the outputs of the one before.
+
+    In training, dropout with the probability `dropout` lies between them. If they are `bidirectional`, each has a
+    second one, from the end to the start; outputs of both are joined.
+    """
 
     def flatten_parameters(self) -> None:
         """Do nothing: this is for a GPU."""
@@ -107,10 +127,16 @@ class Layers(Recurrent):
         self.reset_parameters()
 
     def forward(self, x: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
-        """Return the outputs of the last layer, and each layer's last state.
+        """Return the outputs of the last layer at each time, and each layer's last state: for LSTM, (output, cell).
+
+        `hx` are the states at the start, in the same form; they are zeros without it.
 
         Shapes, with `batch_first` (else batch and time change places; both also without a batch):
-            x (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size)
+            x (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size). `bidirectional`
+                doubles
+            the outputs' last axis and the states' first one
+        Raises:
+            RuntimeError: the last axis of `x` is not `input_size`.
         """
         if not isinstance(x, Tensor):
             refuse(f"a packed sequence for `{type(self).__name__}`")
@@ -159,7 +185,10 @@ class Layers(Recurrent):
 
 
 class RNN(Layers):
-    """Plain recurrent layers: tanh or relu of a linear function of the input and the state."""
+    """Plain recurrent layers: tanh or relu of a linear function of the input and the state.
+
+    Another `nonlinearity` raises a ValueError.
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", **more: Any
@@ -194,7 +223,11 @@ class Cell(Recurrent):
         self.reset_parameters()
 
     def forward(self, x: Tensor, hx: Any = None) -> Any:
-        """Return the next state, of the shape (B, hidden_size) or without the batch."""
+        """Return the next state, (B, hidden_size) or without the batch; for LSTM, the pair (output, cell).
+
+        `x` is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros without
+        it.
+        """
         none = zeros(*x.shape[:-1], self.hidden_size, dtype=x.dtype)
         state = (none, none) if hx is None else hx if isinstance(hx, tuple) else (hx,)
         found = self._step(x, state)

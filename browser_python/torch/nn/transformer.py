@@ -18,14 +18,17 @@ from .module import Module
 
 
 def activation_of(given: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Return the function of this name, or a function as it is."""
+    """Return the function "relu" or "gelu" by its name, or a function as it is; RuntimeError for another name."""
     if isinstance(given, str) and given not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {given}")
     return getattr(functional, given) if isinstance(given, str) else given
 
 
 class Layer(Module):
-    """One or two attentions and a feed-forward network, each with a residual connection and a normalization."""
+    """One or two attentions and a feed-forward network, each with a residual connection and a normalization.
+
+    With `norm_first`, the normalization comes before each part, else after each sum. `attentions` has their names.
+    """
 
     attentions: tuple[str, ...] = ("self_attn",)
     self_attn: MultiheadAttention
@@ -185,7 +188,10 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder (Vaswani et al., 2017)."""
+    """An encoder and a decoder (Vaswani et al., 2017); `custom_encoder` and `custom_decoder` replace them.
+
+    All matrices begin with Xavier's uniform numbers.
+    """
 
     def __init__(
         self,
@@ -239,7 +245,13 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the decoder's result for `tgt`, of its shape; it attends to the encoder's result for `src`."""
+        """Return the decoder's result for `tgt`, of its shape; it attends to the encoder's result for `src`.
+
+        The masks are those of `MultiheadAttention`.
+
+        Raises:
+            RuntimeError: the batches differ in size, or a last axis is not `d_model`.
+        """
         axis = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[axis] != tgt.shape[axis]:
             raise RuntimeError("the batch number of src and tgt must be equal")

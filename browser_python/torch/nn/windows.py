@@ -1,4 +1,8 @@
-"""Convolutions and pooling: functions of the windows of a tensor along its last axes."""
+"""Convolutions and pooling: functions of the windows of a tensor along its last axes.
+
+Errors are those of torch, also where a docstring does not list them. What the page's version lacks raises a
+NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,9 @@ def each(sizes: Sizes, n: int) -> list[int]:
 
 
 def windows(x: Tensor, size: list[int], step: list[int], dilation: list[int]) -> Tensor:
-    """Return a view of the windows along the last axes.
+    """Return a view of the windows along as many last axes as `size` has numbers.
+
+    A window's numbers are `dilation` apart, and windows `step` apart, along each axis.
 
     Shapes:
         x (batch, channels, *sizes); result (batch, channels, *numbers of windows, *sizes of a window)
@@ -40,7 +46,10 @@ def padded(x: Tensor, padding: list[int], value: float = 0.0) -> Tensor:
 
 
 def check_axes(name: str, x: Tensor, n: int) -> None:
-    """Raise torch's error unless `x` has n axes after those of the batch and the channels, or only of the channels."""
+    """Raise a RuntimeError unless `x` has n axes after batch and channels, or after channels without a batch.
+
+    The message says that it is the input to `name`.
+    """
     if x.ndim not in (n + 1, n + 2):
         raise RuntimeError(
             f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
@@ -50,11 +59,15 @@ def check_axes(name: str, x: Tensor, n: int) -> None:
 def convolution(
     n: int, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
-    """Multiply each window of x along n axes with each filter, and add up.
+    """Multiply each window of x along n axes with each filter, and add up, with zeros as padding.
+
+    Windows are `stride` apart, and their numbers `dilation`: one number for all axes, or one each.
 
     Shapes:
         x (batch, channels, *sizes) or without the batch; weight (filters, channels / groups, *sizes of a window);
         bias (filters); result (batch, filters, *numbers of windows)
+    Raises:
+        RuntimeError: `x` has other axes or channels, or a window is larger than the padded `x`.
     """
     check_axes(f"conv{n}d", x, n)
     other, name = (weight, "weight") if bias is None else (bias, "bias")
@@ -112,10 +125,12 @@ def conv2d(
 
 
 def unfold(x: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1) -> Tensor:
-    """Return the windows along the last two axes as columns.
+    """Return the windows along the last two axes as columns, with zeros as padding.
 
     Shapes:
         x (batch, channels, *sizes) or without the batch; result (batch, channels · numbers of a window, windows)
+    Raises:
+        NotImplementedError: `x` has other axes, or a window is larger than the padded `x`.
     """
     if x.ndim not in (3, 4):
         refuse("`unfold` of a tensor with other than three or four axes")
@@ -135,7 +150,14 @@ def pooled(
     value: float,
     pool: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """Pool the windows along the last axes. The sizes are those of a window, the steps, the padding, the dilation."""
+    """Apply `pool`, which reduces the last axis, to the windows along as many last axes as `name` says ("max_pool2d").
+
+    `sizes` are those of a window, the steps (None: those of a window), the padding, filled with `value`, and the
+    dilation.
+
+    Raises:
+        RuntimeError: `x` has other axes, the padding exceeds half a window, or a window exceeds the padded `x`.
+    """
     n = int(name[-2])
     check_axes(name, x, n)
     size, padding = each(sizes[0], n), each(sizes[2], n)
@@ -165,7 +187,7 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window along the last axis."""
+    """Return the mean of each window along the last axis: see `pooled`. Padding counts as zeros."""
     refuse_set("avg_pool1d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
     return pooled("avg_pool1d", x, (kernel_size, stride, padding, 1), 0.0, average)
 
@@ -178,7 +200,7 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window along the last two axes."""
+    """Return the mean of each window along the last two axes: see `pooled`. Padding counts as zeros."""
     refuse_set("avg_pool2d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
     return pooled("avg_pool2d", x, (kernel_size, stride, padding, 1), 0.0, average)
 
@@ -192,7 +214,7 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """Return the largest number of each window along the last axis."""
+    """Return the largest number of each window along the last axis: see `pooled`. Padding does not count."""
     refuse_set("max_pool1d", ceil_mode=ceil_mode, return_indices=return_indices)
     return pooled("max_pool1d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
 
@@ -206,13 +228,16 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """Return the largest number of each window along the last two axes."""
+    """Return the largest number of each window along the last two axes: see `pooled`. Padding does not count."""
     refuse_set("max_pool2d", ceil_mode=ceil_mode, return_indices=return_indices)
     return pooled("max_pool2d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
 
 
 def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
-    """Return the means of as many windows along each of the last axes as the result has places."""
+    """Return the means of as many windows along each of the last axes as `sizes` says; None keeps an axis.
+
+    The number of these axes is in `name` ("adaptive_avg_pool2d").
+    """
     n = int(name[-2])
     check_axes(name, x, n)
     wanted = each(sizes, n)

@@ -1,4 +1,7 @@
-"""Optimizers: SGD, Adam (Kingma and Ba, 2015), AdamW with decoupled decay (Loshchilov and Hutter, 2019), Adagrad, RMSprop."""
+"""Optimizers: SGD, Adam (Kingma and Ba, 2015), AdamW with decoupled decay (Loshchilov and Hutter, 2019), Adagrad, RMSprop.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,11 @@ from ..tensors import Tensor, type_name
 
 
 class Optimizer:
-    """The base class of optimizers: groups of parameters with settings, and a state for each parameter."""
+    """The base class of optimizers: groups of parameters with settings, and a state for each parameter.
+
+    `params` are tensors, or groups as for `add_param_group`; `defaults` are the settings that a group does not have. A
+    single tensor raises a TypeError, and no parameter a ValueError. See also `parameters_of` and `check_settings`.
+    """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -45,14 +52,17 @@ class Optimizer:
         return f"{type(self).__name__} ({''.join(parts)})"
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Remove the gradients of all parameters, or set them to zeros."""
+        """Set the gradients of all parameters to None, or without `set_to_none` to zeros, in place."""
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
                     p.grad = None if set_to_none else p.grad.detach_().zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update each parameter that has a gradient. Call `closure` first, if it is given, and return its loss."""
+        """Update, in place, each parameter that has a gradient. Call `closure` first, if given, and return its loss.
+
+        Without it, return None.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -89,6 +99,8 @@ class Optimizer:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes.
+
+        Settings are copied; the tensors of the parameters' states are shared.
 
         Raises:
             ValueError: the groups differ in number or size.
@@ -143,7 +155,10 @@ def check_settings(group: dict[str, Any]) -> None:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay."""
+    """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay.
+
+    `nesterov` without a momentum or with `dampening` raises a ValueError.
+    """
 
     def __init__(
         self,
@@ -172,7 +187,7 @@ class SGD(Optimizer):
         super().__init__(params, {**defaults, "fused": fused})
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g."""
+        """Update one parameter p in place by its gradient g, and the buffer of the momentum in `state`."""
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if group["momentum"]:
             before = state.get("momentum_buffer")
@@ -217,9 +232,10 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.
+        """Update p in place by its gradient g: p ← p − lr·m̂ / (√v̂ + eps), by a kernel if there is one.
 
-        m and v are running means of g and g², of which m̂ and v̂ are free of the bias of the first steps.
+        m and v, which `state` keeps with the number of steps, are running means of g and g²; m̂ and v̂ are free of the
+        bias of the first steps. The decay is added to g, or where it is decoupled, taken from p before.
         """
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         if decay and not self.decoupled:
@@ -291,7 +307,11 @@ class RMSprop(Optimizer):
         super().__init__(params, {**defaults, "differentiable": differentiable})
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g²."""
+        """Update p in place by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g².
+
+        A weight decay is added to g first. `state` keeps v, and with a momentum also a running sum of the steps, which
+        then replaces the step.
+        """
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if not state:
             state.update(step=tensor(0.0), square_avg=zeros_like(p))
@@ -331,7 +351,10 @@ class Adagrad(Optimizer):
                 self.state[p].update(step=tensor(0.0), sum=full_like(p.detach(), group["initial_accumulator_value"]))
 
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
-        """Update one parameter p by its gradient g: p ← p − lr·g / (√Σg² + eps)."""
+        """Update p in place by its gradient g: p ← p − lr·g / (√Σg² + eps); `state` keeps the sum.
+
+        `lr` decreases by `lr_decay`: it is divided by 1 + steps before · lr_decay.
+        """
         state["step"] += 1
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         total = state["sum"].add_(g * g)

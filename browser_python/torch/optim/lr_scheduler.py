@@ -15,7 +15,11 @@ from . import Optimizer
 
 
 class LRScheduler:
-    """The base class of schedules. `get_lr` returns the next learning rate of each group."""
+    """The base class of schedules. `get_lr` returns the next learning rate of each group.
+
+    It makes the optimizer note its steps (`note_steps`). Another object than an optimizer raises a TypeError, and a
+    `last_epoch` other than −1 a NotImplementedError.
+    """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -53,7 +57,10 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """Set the next learning rate of each group, with torch's warning if no step of the optimizer came before."""
+        """Set the next learning rate of each group; warn, as torch, if no step of the optimizer came before.
+
+        An `epoch` raises a NotImplementedError.
+        """
         if epoch is not None:
             refuse("`epoch` of `step`")
         if self._step_count == 1 and not getattr(self.optimizer, "_opt_called", False):
@@ -74,7 +81,10 @@ class LRScheduler:
         self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the schedule's attributes, but for the optimizer."""
+        """Return the schedule's attributes by name, but for the optimizer.
+
+        Those of `LambdaLR` and `SequentialLR` raise a NotImplementedError.
+        """
         if isinstance(self, (LambdaLR, SequentialLR)):
             refuse(f"the state of `{type(self).__name__}`")
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
@@ -84,7 +94,7 @@ class LRScheduler:
 
 
 def note_steps(optimizer: Any) -> None:
-    """Make an optimizer note in `_opt_called` whether it has made a step."""
+    """Replace an optimizer's `step` by one that also sets its `_opt_called`, at first False; once only."""
     if hasattr(optimizer, "_opt_called"):
         return
     optimizer._opt_called, step = False, optimizer.step
@@ -101,7 +111,10 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate, times a function of the number of steps."""
+    """The initial rate, times a function of the number of steps: one for all groups, or a list with one each.
+
+    A list of another length raises a ValueError.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
         n = len(optimizer.param_groups)
@@ -157,7 +170,10 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The initial rate, times a factor that goes from one number to another in `total_iters` steps: a warm-up."""
+    """The initial rate, times a factor that goes from one number to another in `total_iters` steps: a warm-up.
+
+    A factor above 1, a negative one, or 0 at the start raises a ValueError.
+    """
 
     def __init__(
         self,
@@ -175,7 +191,10 @@ class LinearLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """Return each rate from the one before."""
+        """Return the next rate of each group: at first, `start_factor` times the rate, then each from the one before.
+
+        After `total_iters` steps, they stay.
+        """
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._rates]
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -196,7 +215,10 @@ class CosineAnnealingLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float]:
-        """Return each rate from the one before, and at the start of another wave from the initial rates."""
+        """Return the next rate of each group from the one before.
+
+        At the start of another wave, the initial rates are used as well.
+        """
         if self._is_initial:
             return self._rates
         wave, low = math.pi / self.T_max, self.eta_min
@@ -208,7 +230,10 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """Several schedules, one after the other; the next one begins at each of the `milestones`."""
+    """Several schedules, one after the other; the next one begins at each of the `milestones`.
+
+    They are one fewer than the schedules, or a ValueError is raised.
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
@@ -229,7 +254,7 @@ class SequentialLR(LRScheduler):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Make a step of the schedule whose turn it is."""
+        """Make a step of the schedule whose turn it is; at a milestone, begin the next one at its first rate."""
         self.last_epoch += 1
         place = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[place]
@@ -242,7 +267,7 @@ class SequentialLR(LRScheduler):
 
 
 def absent(name: str) -> Callable[..., NoReturn]:
-    """Return what stands for a schedule that the page does not have, so that `import *` gives it a name."""
+    """Return a function that raises a NotImplementedError for schedule `name`, so that `import *` has the name."""
 
     def schedule(*args: Any, **kwargs: Any) -> NoReturn:
         refuse(f"`{name}`")

@@ -1,4 +1,7 @@
-"""Datasets, and loaders that draw batches from them, as `torch.utils.data`."""
+"""Datasets, and loaders that draw batches from them, as `torch.utils.data`.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """A dataset of tensors: an example is one part of each, along the first axis."""
+    """A dataset of tensors: an example is one part of each, along the first axis.
+
+    Tensors whose first axes differ in size raise an AssertionError.
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
@@ -62,7 +68,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Several datasets, one after the other."""
+    """Several datasets, one after the other; without any, an AssertionError."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -71,7 +77,7 @@ class ConcatDataset(Dataset):
         self.cumulative_sizes = list(accumulate(map(len, self.datasets)))
 
     def __getitem__(self, index: int) -> Any:
-        """Return an example of the dataset in which this index falls."""
+        """Return the example of this index in all datasets together; IndexError if there is none."""
         index = range(len(self))[index]
         for dataset in self.datasets:
             if index < len(dataset):
@@ -83,7 +89,11 @@ class ConcatDataset(Dataset):
 
 
 def random_split(dataset: Any, lengths: Sequence[float], generator: Generator = default_generator) -> list[Subset]:
-    """Split a dataset at random into parts of these lengths, or of these shares of its length."""
+    """Split a dataset at random into `Subset`s of these lengths, or of these shares, which sum to 1.
+
+    What the rounding of shares leaves goes to the first parts, one each. Lengths that do not sum to that of the dataset
+    raise a ValueError.
+    """
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         shares, lengths = lengths, [math.floor(len(dataset) * share) for share in lengths]
         for i in range(len(dataset) - int(sum(lengths))):
@@ -125,7 +135,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All indices in a random order, or with `replacement`, random ones."""
+    """All indices in a random order, or with `replacement`, random ones.
+
+    They are `num_samples`, or as many as `data_source` has examples; a ValueError is raised unless that is positive.
+    """
 
     def __init__(
         self,
@@ -140,7 +153,10 @@ class RandomSampler(Sampler):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the indices, drawn by the generator, or by one that the global generator seeds."""
+        """Yield `num_samples` indices, drawn by the generator, or by one that the global generator seeds.
+
+        Without replacement, all indices come before one comes again.
+        """
         n, count = len(self.data_source), self.num_samples
         g = self.generator or Generator().manual_seed(a_seed(None))
         if self.replacement:
@@ -169,7 +185,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Random indices with probabilities in proportion to weights."""
+    """`num_samples` random indices with probabilities in proportion to weights."""
 
     def __init__(
         self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None
@@ -185,7 +201,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The indices of another sampler, as lists of one size."""
+    """The indices of another sampler, as lists of one size, which must be a positive integer (else a ValueError)."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
@@ -193,7 +209,7 @@ class BatchSampler(Sampler):
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
-        """Yield the lists."""
+        """Yield lists of `batch_size` indices; a shorter last one is left out with `drop_last`."""
         indices = iter(self.sampler)
         while batch := list(islice(indices, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
@@ -210,7 +226,14 @@ def a_seed(generator: Generator | None) -> int:
 
 # ── loaders ───────────────────────────────────────────────────────────────────────────────────────
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Join examples: tensors and numbers become a tensor; of tuples and dictionaries, each part is joined."""
+    """Join examples: tensors and numbers become a tensor; of tuples, lists and dictionaries, each part is joined.
+
+    Strings stay a list.
+
+    Raises:
+        RuntimeError: tuples or lists differ in length.
+        TypeError: an example is of another type.
+    """
     first = batch[0]
     if isinstance(first, Tensor):
         return stack(batch)
@@ -235,7 +258,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 class DataLoader:
-    """Batches of a dataset's examples, in order or shuffled. They are drawn in the page itself, without workers."""
+    """Batches of a dataset's examples, in order or shuffled. They are drawn in the page itself, without workers.
+
+    A `sampler` beside `shuffle` raises a ValueError.
+    """
 
     def __init__(
         self,
@@ -283,7 +309,7 @@ class DataLoader:
         return self._batches()
 
     def _batches(self) -> Iterator[Any]:
-        """Yield the batches."""
+        """Yield each batch: its examples, joined by `collate_fn`."""
         for batch in self.batch_sampler:
             stands_alone = isinstance(self.dataset, IterableDataset)
             yield self.collate_fn(batch if stands_alone else [self.dataset[i] for i in batch])

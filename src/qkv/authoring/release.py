@@ -70,7 +70,7 @@ def released(source: NotebookNode) -> NotebookNode:
 
 
 def _tidy(cell: NotebookNode) -> None:
-    """Remove the empty lines at the end of a cell, and the tags that only a solution needs."""
+    """Change a cell: remove the empty lines at its end, and the tags that only a solution needs."""
     cell.source = cell.source.rstrip()
     tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
     if EXERCISE_ONLY in tags:
@@ -87,7 +87,7 @@ def written(notebook: NotebookNode) -> str:
 
 
 def release(solutions: Path, exercises: Path) -> list[Path]:
-    """Write every exercise that is out of date, and return the paths of those files."""
+    """Write every exercise that is missing or differs from its solution, and return the paths of those written."""
     changed = []
     for exercise, text in _expected(solutions, exercises):
         if not exercise.exists() or exercise.read_text(encoding="utf-8") != text:
@@ -99,6 +99,8 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
 
 def release_without_solutions(solutions: Path, chapters: Path, handout: Path) -> list[Path]:
     """Write the folder for learners: the exercises, the chapters, and the pages that they link to. Return its files.
+
+    The first cell of each notebook says how to install the package.
 
     Raises:
         FileExistsError: the folder already contains solutions.
@@ -124,10 +126,10 @@ def release_without_solutions(solutions: Path, chapters: Path, handout: Path) ->
 
 
 def linked_pages(file: Path, page: Path) -> list[Path]:
-    """Return the pages of the course that a page links to, without the solutions.
+    """Return the pages in `book` and `chapters` that a page links to. They may not exist.
 
     Args:
-        file: the page's file
+        file: the page's file; of a notebook, only the text cells are read
         page: its place in the course, as are the results: `exercises/03_scaling.ipynb`
     """
     text = file.read_text(encoding="utf-8")
@@ -140,7 +142,10 @@ def linked_pages(file: Path, page: Path) -> list[Path]:
 
 
 def _say_how_to_install(file: Path) -> None:
-    """Let the first cell of a notebook say what is true in the folder for learners, which has no package in it."""
+    """Replace the setup cell of a notebook's file by one that says how to install the package.
+
+    The folder for learners has no package in it. A notebook without a setup cell stays as it is.
+    """
     notebook = nbformat.read(file, as_version=4)
     for cell in notebook.cells:
         if "setup" in cell.metadata.get("tags", []):
@@ -171,7 +176,7 @@ def without_solution_only(source: NotebookNode) -> NotebookNode:
 
 
 def findings(solutions: Path, exercises: Path) -> list[Finding]:
-    """Return the exercises that are out of sync with their solutions."""
+    """Return the exercises that are missing, that differ from their solutions, or that have no solution."""
     found = []
     wanted = set()
     for exercise, text in _expected(solutions, exercises):

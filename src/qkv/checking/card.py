@@ -75,7 +75,7 @@ class Card:
         return [translated(WORDS[self.status]), of_points(self.points, self.max_points), *idea]
 
     def text(self) -> str:
-        """Return the card as plain text."""
+        """Return the card as plain text: title, verdict, message, and below them each part that is not empty."""
         lines = [f"{self.question} · {self.title}", f"{SIGNS[self.status]} {self.headline}", *wrapped(self.message)]
         if self.table:
             lines += wrapped(_wrong_sums(self.table))
@@ -89,7 +89,7 @@ class Card:
         return "\n".join(lines)
 
     def html(self) -> str:
-        """Return the card as HTML."""
+        """Return the card as HTML: title, verdict, message, and below them each part that is not empty."""
         first, *more = self.headline_parts
         parts = [
             _heading(f"{self.question} · {self.title}"),
@@ -118,7 +118,7 @@ def _more(part: str) -> str:
 
 
 def _wrong_sums(table: Table) -> str:
-    """Return a sentence with the sums of the first rows, if one of them is wrong."""
+    """Return a sentence with the sums of the first rows, if a row of the first matrix has a wrong sum; else ""."""
     sums = first_matrix(table).sum(-1).tolist()
     if all(abs(value - table.row_sum) < 1e-3 for value in sums):
         return ""
@@ -163,7 +163,7 @@ class Bar:
         return t("Wrong ideas met so far: {ideas}.", ideas=ideas) if ideas else ""
 
     def text(self) -> str:
-        """Return the progress in an exercise as plain text."""
+        """Return the points of a chapter as plain text: title, bar, one line for each question, and the ideas met."""
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         full = round(20 * have / most) if most else 0
         bar = "█" * full + "░" * (20 - full)
@@ -171,7 +171,7 @@ class Bar:
         return "\n".join([titled(self.title, self.headline), bar, *rows, *wrapped(self.ideas_text)])
 
     def html(self) -> str:
-        """Return the progress in an exercise as HTML."""
+        """Return the points of a chapter as HTML: title, bar, one line for each question, and the ideas met."""
         have, most = sum(row.points for row in self.rows), sum(row.max_points for row in self.rows)
         items = "".join(map(_item, self.rows))
         parts = [
@@ -238,14 +238,17 @@ def in_words(slug: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Return the lines of a text for plain output, limited in length."""
+    """Return the lines of a text for plain output, cut after MAX_MESSAGE characters."""
     if language().startswith("zh"):
         return _wrapped_chinese(text[:MAX_MESSAGE])
     return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
 
 
 def _wrapped_chinese(text: str) -> list[str]:
-    """Return the lines of a Chinese text. A character is two columns wide; no line begins with a space or a comma."""
+    """Return the lines of a Chinese text. A Chinese character is two columns wide.
+
+    No line begins with a space or a punctuation mark that belongs to the line before.
+    """
     lines, used = [""], 0
     for word in re.findall(r"[\x21-\x7e]+ ?|.", text):
         columns = sum(2 if ord(sign) > WIDE else 1 for sign in word)
@@ -298,7 +301,8 @@ def _rounded(value: float) -> str:
 def _table(table: Table) -> str:
     """Return the first matrix as an HTML table with shaded cells and the sums of rows and columns.
 
-    What has no room is a last row and column of sums, so that the sums are always those of what is shown.
+    The rows and columns that do not fit are added up in one last row and one last column. So the sums of the table are
+    those of the whole matrix.
     """
     matrix = first_matrix(table)
     rows, row_names = _with_rest(matrix, MAX_ROWS)
@@ -326,7 +330,10 @@ def _table(table: Table) -> str:
 
 
 def _with_rest(matrix: Tensor, most: int) -> tuple[Tensor, list[str]]:
-    """Return at most `most` rows of a matrix and their names; the last one may be the sum of all others."""
+    """Return at most `most` rows of a matrix, and their names.
+
+    If it has more rows, the last one is the sum of all that do not fit, with a name such as "7–20".
+    """
     count = len(matrix)
     if count <= most:
         return matrix, [str(i) for i in range(count)]
@@ -338,14 +345,22 @@ def _with_rest(matrix: Tensor, most: int) -> tuple[Tensor, list[str]]:
 
 
 def _sum_head(matrix: Tensor, expected: float, total: str, is_long: bool) -> str:
-    """Return the name of the column of sums. In a long table it says what no sum is, where the cells have no room."""
+    """Return the header cell of the column of sums.
+
+    If a sum is wrong in a long table, it says "≠ 1", because the narrow cells cannot say so.
+    """
     if is_long and any(_is_off(value, expected) for value in matrix.sum(1).tolist()):
         return f'<th scope="col" class="qkv-card-off">{total} ≠\u00a0{expected:g}</th>'
     return f'<th scope="col">{total}</th>'
 
 
 def _caption(name: str, is_first: bool, is_cut: bool) -> str:
-    """Return the caption of a table, which may be the first one of a batch, and only the beginning of it."""
+    """Return the caption of a table.
+
+    Args:
+        is_first: whether the table is the first one of a batch
+        is_cut: whether rows or columns that do not fit are added up
+    """
     if is_first and is_cut:
         return t("Your {name}, the first of the batch (what has no room is in sums)", name=name)
     if is_first:
@@ -354,7 +369,7 @@ def _caption(name: str, is_first: bool, is_cut: bool) -> str:
 
 
 def _number(value: float, is_long: bool) -> str:
-    """Write a number with two decimals; in a long table with three signs, if they are enough: .25, 1.0."""
+    """Write a number with two decimals (0.25, 1.00). In a long table, write it shorter: .25, 1.0."""
     if is_long and abs(value) < 0.995:
         return f"{value:.2f}".replace("0.", ".", 1)
     return f"{value:.1f}" if is_long else f"{value:.2f}"

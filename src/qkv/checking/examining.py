@@ -76,7 +76,9 @@ _ideas_met: dict[str, list[str]] = {}  # the slugs recognised in all checks of e
 
 
 def check(question: str, answer: Any) -> Report:
-    """Check an answer, a function or a class, and show what is right or wrong with it.
+    """Check an answer, a function or a class, show what is right or wrong with it, and return the report.
+
+    In a notebook, the result is also saved for `progress`.
 
     Raises:
         KeyError: there is no such question; the message lists all ids.
@@ -129,7 +131,9 @@ def show_report(report: Report) -> None:
 
 
 def progress(chapter: int) -> Progress:
-    """Show the points so far in a chapter, as a bar and one line for each question.
+    """Show the points so far in a chapter, as a bar and one line for each question, and return them.
+
+    In a notebook, results of earlier sessions count too.
 
     Raises:
         KeyError: the chapter has no questions.
@@ -150,7 +154,11 @@ def progress(chapter: int) -> Progress:
 def _report_on(
     question: Question, answer: Any, patience: float, on_progress: Callable[[Callable[[], Report]], object]
 ) -> Report:
-    """Observe an answer, judge what was seen, and return the report."""
+    """Observe an answer on new inputs, judge what was seen, and return the report.
+
+    An answer of the wrong kind is not run, and one that takes too long is stopped; the report says so. `patience` is as
+    for `judge`; `on_progress` is called during the search, with a function that returns the report so far.
+    """
     cases = question.fresh_cases()
     try:
         with at_most(SECONDS):
@@ -184,7 +192,10 @@ def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
 
 
 def _said_in_model(question: Question, answer: Any, report: Report) -> str:
-    """Return what a trained model does with an answer in the place of ours; empty if the question has none."""
+    """Return what a trained model does with an answer in the place of ours.
+
+    It is empty if the question has no model, or if the answer was not attempted.
+    """
     if question.in_model is None or report.status == "not attempted":
         return ""
     from qkv.checking.in_model import say_in_model  # not at the top: the page loads the models for few questions
@@ -222,7 +233,10 @@ def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str
 
 
 def _table(question: Question, verdict: Verdict) -> Table | None:
-    """Return the matrix to show on the card: an output of the right shape whose rows should have a known sum."""
+    """Return the matrix to show on the card: an output of the right shape whose rows should have a known sum.
+
+    None if the question has no such output, or the answer did not return it.
+    """
     for name, row_sum in question.row_sums.items():
         matrix, right = (_output(question, name, value) for value in (verdict.value, verdict.want))
         in_place = isinstance(matrix, Tensor) and isinstance(right, Tensor) and matrix.shape == right.shape
@@ -232,7 +246,10 @@ def _table(question: Question, verdict: Verdict) -> Table | None:
 
 
 def _output(question: Question, name: str, value: Any) -> Any:
-    """Return the output with this name from a result, or None if the result does not have all outputs."""
+    """Return the output with this name from a result, which is all of the result if there is one output.
+
+    None if the result does not have all outputs.
+    """
     if isinstance(value, (tuple, list)) and len(value) == len(question.outputs):
         return value[question.output_names.index(name)]
     return value if len(question.outputs) == 1 else None
@@ -247,7 +264,7 @@ def _in_notebook() -> bool:
 
 @contextlib.contextmanager
 def _without_displays() -> Iterator[None]:
-    """Suppress what an answer displays in the notebook."""
+    """Suppress what an answer displays in a notebook. What it prints is not touched."""
     if shell() is None:
         yield
         return
@@ -258,7 +275,7 @@ def _without_displays() -> Iterator[None]:
 
 
 def _save(report: Report) -> None:
-    """Save a report in the record of its chapter, for later sessions."""
+    """Save a report's status, points and ideas in the record of its chapter, for later sessions."""
     chapter = int(report.question.partition(".")[0])
     kept = saved.load(chapter)
     ideas = _ideas(report.question, kept.get(report.question, {}))

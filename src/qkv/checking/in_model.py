@@ -36,10 +36,11 @@ BEGINNING = "the dog chased"
 
 
 def say_in_model(question: Question, answer: Any, passed: bool) -> str:
-    """Return what a trained model does with an answer in the place of ours.
+    """Return a sentence about what a trained model does with an answer in the place of ours.
 
-    It is empty if the model does not run with it, and for a wrong answer with which it does as well as with ours.
-    The weights are read anew each time, so nothing that an answer does to a model lasts.
+    It is empty if the question has no model, if the model does not run with the answer, and for a wrong answer with
+    which it does as well as with ours. The weights are read anew each time, so nothing that an answer does to a model
+    lasts.
     """
     if question.in_model is None:
         return ""
@@ -59,7 +60,10 @@ def say_in_model(question: Question, answer: Any, passed: bool) -> str:
 
 
 def _say_tagger(put: InModel, answer: Any, name: str, passed: bool) -> str:
-    """Say what the tagger answers with this part, and in how many new sentences it is right."""
+    """Say what the tagger answers with this part, and in how many new sentences it is right.
+
+    `passed`: whether the answer is right. If it is wrong, but the tagger does as well as with ours, return "".
+    """
     example = read(EXAMPLE.split())
     assert example is not None
     drawn = _exam(N_SENTENCES)
@@ -95,7 +99,10 @@ def n_right(tagger: Tagger, put: InModel, answer: Any, drawn: list[Sentence]) ->
 
 
 def _nouns(tagger: Tagger, put: InModel, answer: Any, batch: list[Sentence]) -> Tensor:
-    """Return the number of the noun for the *it* of each sentence, −1 where no number is finite."""
+    """Return the number of the noun that the tagger, with the answer in it, finds for each *it*.
+
+    It is −1 if a logit is not finite.
+    """
     ids = tagger.vocabulary.encode([sentence.words for sentence in batch])
     places = Places()
     run = ModelRun(tagger.encoder.stack, padding_mask(ids > 0), places)
@@ -113,7 +120,11 @@ def _true_nouns(batch: list[Sentence]) -> Tensor:
 
 
 def _say_writer(put: InModel, answer: Any, name: str, passed: bool) -> str:
-    """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours."""
+    """Say how the writer continues a sentence with this part, and how often it writes what it writes with ours.
+
+    `passed`: whether the answer is right. If it is wrong, but the writer writes the same, return "". A question with
+    its own `says` makes the sentence itself, for right answers only.
+    """
     writer = load_writer()
     if put.says is not None:
         if not passed:  # wrong numbers say nothing about the writer
@@ -142,7 +153,12 @@ def _new_texts(writer: Writer) -> Tensor:
 
 
 def written(writer: Writer, put: InModel, answer: Any, ids: Tensor) -> Tensor:
-    """Continue texts (B, n) up to the end of each, each time by the likeliest word."""
+    """Continue texts (B, n), each time by the likeliest word with the answer in the writer.
+
+    Return the ids (B, n + new).
+
+    It stops when each text has its <end>, or when the writer has no more positions.
+    """
     grow = _steps(writer, put, answer) if put.next_ids is None else _next_of(writer, put.next_ids, answer)
     while ids.shape[1] <= N_MAX and not (ids[:, 1:] == writer.vocabulary.ids[END]).any(-1).all():
         ids = torch.cat([ids, grow(ids)[:, None]], dim=1)
@@ -150,9 +166,9 @@ def written(writer: Writer, put: InModel, answer: Any, ids: Tensor) -> Tensor:
 
 
 def as_ours(writer: Writer, ids: Tensor, n_given: int) -> Tensor:
-    """Tell of which texts (B, n) the writer finds each new word up to <end> the likeliest, so that it writes the same.
+    """Return for each text (B, n) whether the writer alone would have continued its `n_given` first words the same way.
 
-    This takes one run for all words, because the writer is causal.
+    Words after <end> do not count. This takes one run for all words, because the writer is causal.
     """
     new, likeliest = ids[:, n_given:], writer(ids[:, :-1])[:, n_given - 1 :].argmax(-1)
     ends = new == writer.vocabulary.ids[END]
@@ -167,7 +183,11 @@ def _next_of(writer: Writer, next_ids: Callable[..., Tensor], answer: Any) -> Ca
 
 
 def _steps(writer: Writer, put: InModel, answer: Any) -> Callable[[Tensor], Tensor]:
-    """Return a function that finds the next ids with the answer in the writer; each token runs once, one at a time."""
+    """Return a function from ids (B, n) to the likeliest next ids (B,), computed with the answer in the writer.
+
+    Each token runs through the writer once, one at a time, and is then in the caches. So the function has to be called
+    with texts that grow.
+    """
     places = Places()
     run = ModelRun(writer.stack, torch.ones(1, 1, 1, 1, dtype=torch.bool), places)
     places.edits.update(_guarded(put.edits(answer, run)))
@@ -191,7 +211,10 @@ def _text(writer: Writer, ids: list[int]) -> str:
 
 
 def _guarded(edits: dict[str, Edit]) -> dict[str, Edit]:
-    """Return the edits, each of which raises ValueError for a tensor that has not the shape of ours."""
+    """Return the edits, changed to raise a ValueError if the result is no tensor of the shape of ours.
+
+    The result gets the dtype of ours.
+    """
 
     def guarded(edit: Edit) -> Callable[[Tensor], Tensor]:
         def checked(ours: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def path() -> Path:
 
 
 def load(chapter: int) -> Record:
-    """Return the saved record of a chapter for the working directory; empty if there is none."""
+    """Return the saved record of a chapter for the working directory; empty if there is none or it cannot be read."""
     record = _read().get(_key(chapter), {})
     if not isinstance(record, dict):
         return {}
@@ -53,7 +53,7 @@ def save(chapter: int, record: Record) -> None:
 
 
 def _read() -> dict[str, Any]:
-    """Return what is saved, or nothing if the file is missing, too large or not readable."""
+    """Return all that is saved; an empty dictionary if the file is missing, too large or not readable."""
     try:
         file = path()
         if file.stat().st_size > MAX_BYTES:

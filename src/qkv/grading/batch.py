@@ -24,9 +24,10 @@ STALE = mark("Graded again, because the questions, the package or the limits hav
 
 
 def run(args: argparse.Namespace) -> int:
-    """Grade the notebooks that the command line names, and return the exit status.
+    """Grade the notebooks that the command line names, print a summary, and return the exit status.
 
-    It is 0 if all notebooks were graded, 1 if some were not, and 2 for bad usage or if no sandbox is available.
+    It is 0 if all notebooks were graded, 1 if some were not or this machine fails, and 2 for bad usage or if no sandbox
+    is available.
     """
     out = args.out or Path("graded")
     refusal = "" if args.scheduler else sandbox.why_unavailable()
@@ -67,7 +68,11 @@ def _run_in(
     roster: Roster,
     overrides: Overrides,
 ) -> int:
-    """Grade submissions, with the results in the folder `out`, and print a summary. Return the exit code."""
+    """Grade submissions, with the results in the folder `out`, and print a summary. Return the exit code.
+
+    It is 2 if the overrides name somebody or something unknown, 1 if a submission was not graded, else 0. The seed is
+    the given one, else that of the folder, else a new one.
+    """
     problems = overrides.problems({one.student for one in submissions}, {one.notebook for one in submissions})
     if problems:
         return print_error("\n".join(problems), 2)
@@ -110,7 +115,10 @@ def _grade(
     args: argparse.Namespace,
     roster: Roster,
 ) -> list[Result]:
-    """Grade submissions while a progress bar runs. Return all results."""
+    """Grade submissions while a progress bar runs, which shows why one is not graded. Return all results.
+
+    Say how many were graded again because the rules have changed.
+    """
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
         def on_graded(result: Result, reused: bool) -> None:
@@ -137,7 +145,7 @@ def _grade(
 
 
 def _summary(results: list[Result]) -> int:
-    """Print how many were graded, and their mean score. Return the exit code: 1 if one was not graded."""
+    """Print how many were graded, and their mean score. Return the exit code: 1 if one was not graded, else 0."""
     graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
     mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0

@@ -84,17 +84,17 @@ class Budget:
 
 
 def size_of(file: File) -> int:
-    """Return the bytes that reading a file takes: as its zip states, or as on the disk."""
+    """Return the bytes that reading a file takes: as its zip states, or as on the disk; 0 if it is not there."""
     with contextlib.suppress(OSError):
         return file.unpacked if file.members else file.path.lstat().st_size
     return 0
 
 
 def members_of(file: File) -> list[File]:
-    """Return the files in a zip.
+    """Return the files in a zip; of two with one name, the last.
 
     Raises:
-        UnreadableError: it is no zip, or it has too many files.
+        UnreadableError: it is no zip, it has too many files, or its files overlap.
     """
     _close_others(file)
     try:
@@ -114,7 +114,11 @@ _open: dict[tuple[File, int], zipfile.ZipFile] = {}  # the zips that lead to the
 
 
 def _archive(file: File) -> zipfile.ZipFile:
-    """Open a zip, or return it if it is open: a class's zip is asked for each of its files."""
+    """Open a zip, or return it if it is open: a class's zip is asked for each of its files.
+
+    Raises:
+        UnreadableError: it is not a regular file, or the zip that it is in cannot be read.
+    """
     _raise_unless_regular(file.path)
     key = (file, file.path.stat().st_mtime_ns)
     if key not in _open:
@@ -187,7 +191,10 @@ def _raise_if_dangerous(info: zipfile.ZipInfo) -> None:
 
 
 def _raise_unless_regular(path: Path) -> None:
-    """Raise an UnreadableError if a path is a link, a folder, a pipe or a device."""
+    """Raise an UnreadableError if a path is a link, a folder, a pipe or a device.
+
+    Raise an OSError if it cannot be looked at.
+    """
     if path.is_symlink():
         raise UnreadableError(t("it is a symbolic link; a submission has to be a file of its own."))
     about = path.stat()
@@ -199,7 +206,7 @@ def _raise_unless_regular(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[File]:
-    """Yield the files below a folder, at any depth.
+    """Yield the files below a folder, at any depth; links to folders are left out.
 
     A folder that cannot be listed is yielded too, so that a submission which may be in it is reported.
 

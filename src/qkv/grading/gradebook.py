@@ -51,7 +51,10 @@ def record(submissions: Sequence[Result], address: str) -> None:
 
 
 def set_aside_if_broken(path: Path) -> None:
-    """Rename a gradebook that cannot be read, and print that a new one is made in its place."""
+    """Rename a gradebook that cannot be read, and print that a new one is made in its place.
+
+    Nothing happens if the file is missing or intact.
+    """
     if not path.exists() or _is_intact(path):
         return
     aside = next(name for n in count(1) if not (name := path.with_name(f"{path.name}.broken-{n}")).exists())
@@ -138,7 +141,10 @@ def _add_row(db: Any, row: Any) -> Any:
 
 @contextmanager
 def _alembic_on_path() -> Iterator[None]:
-    """Put this Python's folder on PATH: to make a new gradebook, nbgrader runs the command alembic from there."""
+    """Put this Python's folder on PATH, and restore PATH at the end.
+
+    To make a new gradebook, nbgrader runs the command alembic from there.
+    """
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{before}"
     try:

@@ -45,7 +45,7 @@ class Group:
         return ["sh", "-c", f'{script}exec "$@"', "sh", *command]
 
     def remove(self) -> None:
-        """Remove the groups. Their processes must have ended."""
+        """Remove the groups, whose processes must have ended; give up on one after a second."""
         for folder in self.folders:
             for _ in range(50):
                 with contextlib.suppress(FileNotFoundError):
@@ -60,8 +60,8 @@ class Group:
 def make(memory: int, processes: int) -> Group:
     """Make the groups of a worker, which limit its memory (MB) and its number of processes.
 
-    Both limits come on top of what the worker itself needs. Each group gets the same share of the processors,
-    however many processes are in it.
+    Both limits come on top of what the worker itself needs. Each group gets the same share of the processors, however
+    many processes are in it. Where the system does not allow groups, the result has none.
     """
     remove_abandoned()
     name = f"qkv-{os.getpid()}-{next(_numbers)}"
@@ -78,9 +78,10 @@ def make(memory: int, processes: int) -> Group:
 
 
 def _add(group: Group, folder: Path, limits: dict[str, str], meter: str = "") -> None:
-    """Make the folder of a control group and set its limits; add nothing to `group` where that fails.
+    """Make the folder of a control group, set its limits, and add it to `group`; add nothing where that fails.
 
-    Two controllers can share one folder, as cpu and cpuacct do: then only the limits are set.
+    Two controllers can share one folder, as cpu and cpuacct do: then only the limits are set. `meter` is the name of
+    the file that counts processor time, if this controller has one.
     """
     made = folder.resolve() not in group.folders
     try:

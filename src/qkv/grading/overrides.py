@@ -50,7 +50,10 @@ class Overrides:
     lines: tuple[Override, ...] = ()
 
     def apply(self, result: Result) -> Result:
-        """Return a result with the points of this table."""
+        """Return a result with the points of this table; the same result if no line is about it.
+
+        A line about the whole notebook sets its score, also if it could not be graded. The reason says what is by hand.
+        """
         lines = [line for line in self.lines if line.is_about(result)]
         by_question = {line.what: line for line in lines}
         answers = tuple(_answer(answer, by_question.get(answer.id)) for answer in result.questions)
@@ -86,7 +89,10 @@ NO_OVERRIDES = Overrides()
 
 
 def _answer(answer: Answer, line: Override | None) -> Answer:
-    """Return an answer with the points that a line gives by hand, and its reason in front of the message."""
+    """Return an answer with the points that a line gives by hand, and its reason in front of the message.
+
+    With full points it has passed, with fewer it has not. Without a line, it stays as it is.
+    """
     if line is None:
         return answer
     given = line.points_of(answer.max_points)
@@ -112,7 +118,7 @@ def read_overrides(path: Path) -> Overrides:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a column is missing, or a number of points is none.
+        ValueError: a column is missing, or a cell of points has neither a number of points nor "full".
     """
     head, *rows = read_table(path) or [[]]
     names = [cell.strip().casefold() for cell in head]

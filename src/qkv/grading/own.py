@@ -92,7 +92,11 @@ def grade(notebook: Path, timeout: float) -> Result:
 
 
 def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
-    """Run a child process. If it did not reach the end, add the cell or answer that ran last to `skipped`."""
+    """Run a child process with the notebook, and return what it printed.
+
+    If it did not reach the end, add the cell or answer that ran last to `skipped`, with the reason. The child gets
+    `timeout` seconds of processor time, and is stopped after CLOCK_FACTOR times as long by the clock.
+    """
     command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped), str(timeout)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
     try:
@@ -125,7 +129,10 @@ def _environment() -> dict[str, str]:
 
 
 def _parse_output(stdout: str) -> ChildOutput:
-    """Separate the child's messages, the lines of JSON, from its feedback."""
+    """Separate the child's messages, the lines of JSON, from its feedback.
+
+    Of the messages, the last activity and the result are returned. Lines that are no JSON are left out.
+    """
     output = ChildOutput()
     for line in stdout.splitlines(keepends=True):
         before, prefix, text = line.rpartition(PREFIX)
@@ -142,7 +149,7 @@ def code_cells(notebook: Path) -> list[str]:
     """Return the sources of a notebook's code cells.
 
     Raises:
-        UnreadableError: the file cannot be read, or checks no question of this course.
+        UnreadableError: the file cannot be read or is no notebook, or checks no question of this course.
     """
     try:
         sources = submissions.code_cells(notebook.read_bytes())
@@ -157,7 +164,7 @@ def code_cells(notebook: Path) -> list[str]:
 
 
 def main(path: str, skipped: dict[str, str], timeout: float) -> None:
-    """Run the notebook, check its answers, and print the feedback and the result.
+    """Run the notebook in this process, check its answers, print the feedback, and send the points to the parent.
 
     Args:
         path: the notebook
@@ -200,7 +207,10 @@ class Notebook:
         self.cell = ""
 
     def run(self, source: str, number: int) -> str:
-        """Run one cell. Return a sentence with what went wrong, or "" if nothing did."""
+        """Run one cell, without its output. Return a sentence with what went wrong, or "" if nothing did.
+
+        A cell in `skipped` is not run, and one that takes too long is stopped; the sentence says so.
+        """
         self.cell = f"code cell {number}"
         if self.cell in self.skipped:
             return t("Code cell {n} was skipped: {why}", n=number, why=self.skipped[self.cell])
@@ -221,7 +231,10 @@ class Notebook:
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
-        """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
+        """In the block, while cells run, replace `check` and `progress`: a check stores its result and shows nothing.
+
+        At the end, both are restored.
+        """
         from qkv.sandboxed import cells
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
@@ -244,7 +257,10 @@ class Notebook:
                 vars(module).update(real)
 
     def check(self, question: Question, answer: Any, doing: str) -> None:
-        """Check an answer at once, as in the learner's kernel, and store the result."""
+        """Check an answer at once, as in the learner's kernel, and store the report.
+
+        `doing` names this check. If it is in `skipped`, store a text with the reason instead.
+        """
         if doing in self.skipped:
             text = t("{id} was not checked: {why}.", id=question.id, why=self.skipped[doing])
             self.checks[question.id] = f"{sentences(text, translated(TOO_LONG))}\n"
@@ -255,7 +271,8 @@ class Notebook:
     def show_result(self, question: Question) -> float:
         """Show the result of a question, and return its points.
 
-        If no check of the question ran, the answer with the name in the exercise is checked now.
+        If no check of the question ran, the answer with the name in the exercise is checked now. A skipped answer has 0
+        points.
         """
         if question.id not in self.checks:
             self.check(question, self.cells.value_of(question.name), question.id)
@@ -284,7 +301,7 @@ class Watchdog:
 
     @contextlib.contextmanager
     def watching(self, doing: str) -> Iterator[None]:
-        """Watch a cell or an answer while the block runs it."""
+        """Watch a cell or an answer while the block runs it; afterwards, watch the one around it again."""
         self.activities.append(doing)
         self.restart()
         try:
@@ -294,7 +311,7 @@ class Watchdog:
             self.restart()
 
     def restart(self) -> None:
-        """Give the innermost activity its whole time, or stop the clock if there is none."""
+        """Tell the grader the innermost activity, and give that its whole time; without one, stop the clock."""
         if not self.activities:
             faulthandler.cancel_dump_traceback_later()
             return
@@ -324,7 +341,10 @@ def _send(**message: Any) -> None:
 
 
 def start() -> None:
-    """Run the child process, with the command line's arguments."""
+    """Run the child process, with the command line's arguments: notebook, what to skip as JSON, seconds.
+
+    An interrupt from the keyboard ends it without a message.
+    """
     with contextlib.suppress(KeyboardInterrupt):  # the parent reports it
         signal.signal(signal.SIGINT, signal.default_int_handler)
         main(sys.argv[1], json.loads(sys.argv[2]), float(sys.argv[3]))

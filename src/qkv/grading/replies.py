@@ -102,7 +102,11 @@ def greeting(reply: Reply) -> None:
 
 
 def cell(reply: Reply) -> CellReply | Check:
-    """Read how a cell ended, or the message that it called `check`."""
+    """Read how a cell ended, or the message that it called `check`.
+
+    Raises:
+        ReplyError: the reply is neither.
+    """
     if reply.field("kind") == "check":
         _, question = reply.fields("kind", "question")
         return Check(text(question))
@@ -113,9 +117,12 @@ def cell(reply: Reply) -> CellReply | Check:
 
 
 def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Container[bytes] = ()) -> ObserveReply:
-    """Read what an answer did in these cases.
+    """Read what an answer did in these cases: it was traced, was stopped, or could not be run at all.
 
     A reply whose fingerprint is in `known` is not read again: an equal reply about the same cases was valid.
+
+    Raises:
+        ReplyError: the reply is none of these, or does not fit the cases.
     """
     if reply.fingerprint in known:
         reply.skip()
@@ -144,7 +151,10 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
 
 
 def joined(replies: Sequence[ObserveReply]) -> ObserveReply:
-    """Join the replies about the cases of a question into one. If the answer did not run in one case, that counts."""
+    """Join the replies about the cases of a question into one.
+
+    If an answer could not be run or was stopped in a case, the first such reply is returned.
+    """
     for reply in replies:
         if reply.kind != "traced":
             return reply
@@ -155,7 +165,11 @@ def joined(replies: Sequence[ObserveReply]) -> ObserveReply:
 
 
 def call(reply: Reply, benches: Sequence[hidden.Bench]) -> Call:
-    """Read a session's request to call one of these hidden implementations."""
+    """Read a session's request to call one of these hidden implementations.
+
+    Raises:
+        ReplyError: it names no such implementation, object or method, or has too many calls, arguments or numbers.
+    """
     _, of, number, method, args, kwargs = reply.fields("kind", "of", "object", "method", "args", "kwargs")
     bench = benches[whole_number(of, len(benches) - 1)]
     require(method == "" or method in bench.hidden.methods, "a method that the implementation has")
@@ -177,6 +191,8 @@ def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, i
 
     Returns:
         the value, and how many more numbers the call may have
+    Raises:
+        ReplyError: it is another value, or has too many numbers or levels.
     """
     kind = tree[0] if isinstance(tree, list) and tree else None
     if kind == "tensor":
@@ -223,7 +239,10 @@ class Reply:
 
     @cached_property
     def content(self) -> tuple[list[Any], memoryview]:
-        """The reply's fields as [name, value] pairs, and the bytes of its tensors."""
+        """The reply's fields as [name, value] pairs, and the bytes of its tensors.
+
+        A ReplyError means that it has no such form.
+        """
         tree, blob = wire.parse_frame(self.frame)
         pairs = [items(pair) for pair in items(tree, "dict")]
         require(all(len(pair) == 2 for pair in pairs), "a name and a value for each field")
@@ -234,7 +253,11 @@ class Reply:
         return next((value for key, value in self.content[0] if key == name), None)
 
     def fields(self, *names: str) -> list[Any]:
-        """Return the values of these fields. The reply must have its number first, then exactly these fields."""
+        """Return the values of these fields. The reply must have its number first, then exactly these fields.
+
+        Raises:
+            ReplyError: it has other fields, or the number of another request.
+        """
         pairs, _ = self.content
         require([key for key, _ in pairs] == ["id", *names], f"the fields id, {', '.join(names)}")
         (_, number), *others = pairs
@@ -250,7 +273,11 @@ class Reply:
         require(self.skipped or self.position == len(self.content[1]), "no bytes after the last tensor")
 
     def tensor(self, tree: Any, fits: Callable[[torch.dtype, tuple[int, ...]], bool]) -> Tensor:
-        """Read a tensor whose dtype and shape `fits` accepts."""
+        """Read the next tensor, whose dtype and shape `fits` accepts.
+
+        Raises:
+            ReplyError: it has another dtype or shape, or too few bytes.
+        """
         members = items(tree, "tensor")
         require(len(members) > 0, "a dtype")
         name, *shape = members
@@ -265,7 +292,13 @@ class Reply:
         return wire.tensor_of(raw, dtype, shape)
 
     def plain(self, tree: Any, depth: int = 0) -> Any:
-        """Read a value that `recording.record` can return: a number, text, tensor, `OtherValue`, list or tuple."""
+        """Read a value that `recording.record` can return.
+
+        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values.
+
+        Raises:
+            ReplyError: it is another value, or is too large or too deep.
+        """
         if isinstance(tree, str):
             return text(tree)
         if tree is None or type(tree) in (bool, float):
@@ -313,7 +346,11 @@ def require(fits: bool, what: str) -> None:
 
 
 def items(tree: Any, kind: str | None = None) -> list[Any]:
-    """Return the members of a list, or, with a kind, the members after it in `[kind, …]`."""
+    """Return the members of a list, or, with a kind, the members after it in `[kind, …]`.
+
+    Raises:
+        ReplyError: it is no list, or one of another kind.
+    """
     if not isinstance(tree, list):
         raise ReplyError("the reply should have a list")
     if kind is None:
@@ -334,7 +371,11 @@ def same_length(members: list[Any], others: Sequence[T]) -> Iterator[tuple[Any, 
 
 
 def text(tree: Any, limit: int = recording.MAX_TEXT) -> str:
-    """Read a text that `recording.bounded` would not change: short and printable."""
+    """Return a text that `recording.bounded` would not change: short and printable.
+
+    Raises:
+        ReplyError: it is no such text.
+    """
     bounded = isinstance(tree, str) and len(tree) <= limit and recording.bounded(tree, limit) == tree
     require(bounded, f"a printable text of at most {limit} characters")
     return str(tree)
@@ -350,7 +391,11 @@ def whole_number(tree: Any, most: int) -> int:
 
 
 def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
-    """Read the trace of one run, and check that it fits the case."""
+    """Return the trace of one run.
+
+    Raises:
+        ReplyError: it does not fit the case, for example with too few results, or with gradients that nobody asked for.
+    """
     (results, raised, lacking, absent, at_the_end, handed, generators, states, received, received_raised, printed,
      largest) = exactly(12, items(tree, "Trace"))  # fmt: skip
     read_results = _results(reply, results, case.script)
@@ -394,7 +439,11 @@ def _results(reply: Reply, tree: Any, script: Sequence[Step]) -> tuple[Any, ...]
 
 
 def _result(reply: Reply, tree: Any, step: Step) -> Any:
-    """Read the result of a step."""
+    """Return the result of a step: None for a step that makes an object, shapes of parameters for `load`, else a value.
+
+    Raises:
+        ReplyError: a step of this kind cannot have such a result.
+    """
     if step.act == "make":
         require(tree is None, "no result from a step that makes an object")
         return None
@@ -410,7 +459,11 @@ def _result(reply: Reply, tree: Any, step: Step) -> Any:
 
 
 def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
-    """Read the names and shapes of the parameters that an object has."""
+    """Return the shapes of the parameters that an object has, by their names.
+
+    Raises:
+        ReplyError: they are no shapes, or too many.
+    """
     pairs = [exactly(2, items(pair)) for pair in items(tree, "dict")]
     require(len(pairs) <= running.MAX_PARAMETERS, f"at most {running.MAX_PARAMETERS} parameters")
     shapes = {
@@ -422,7 +475,13 @@ def _shapes(tree: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _raised(tree: Any) -> Raised | None:
-    """Read the exception that an answer raised from a reply: the names of its types, its text and its line."""
+    """Return the exception that an answer raised: the names of its types, its text and its line.
+
+    None if it raised none.
+
+    Raises:
+        ReplyError: it is no such description.
+    """
     if tree is None:
         return None
     types, message, line = exactly(3, items(tree, "Raised"))
@@ -440,7 +499,11 @@ def _loaded(script: Sequence[Step]) -> list[Step]:
 
 
 def _absent(tree: Any, loads: Sequence[Step], results: dict[int, Any]) -> tuple[str, ...]:
-    """Read the names of the biases that an object does not have. Its weights must be there: they are compared."""
+    """Return the names of the biases that an object does not have.
+
+    Raises:
+        ReplyError: one is no such bias, or its weight is absent too: weights are compared.
+    """
     names = [text(name, MAX_NAME) for name in items(tree, "tuple")]
     may = [
         name
@@ -455,7 +518,13 @@ def _absent(tree: Any, loads: Sequence[Step], results: dict[int, Any]) -> tuple[
 
 
 def _at_the_end(reply: Reply, tree: Any, case: Case, done: int) -> tuple[tuple[int, Any], ...]:
-    """Read the results of the steps as they are after the last step."""
+    """Return the results of the steps as they are after the last step, each with the step's index.
+
+    Only results that are objects are there, and only if the case has several steps.
+
+    Raises:
+        ReplyError: there are others.
+    """
     script = case.script
     steps = [i for i in range(done) if _returns_an_object(script[i])] if len(script) > 1 else []
     pairs = [exactly(2, items(pair, "tuple")) for pair in items(tree, "tuple")]
@@ -475,9 +544,13 @@ def _handed_over(case: Case, done: int, raised: bool) -> list[tuple[Where, Any]]
 def _handed(
     reply: Reply, tree: Any, original: list[tuple[Where, Any]], absent: tuple[str, ...], some: bool
 ) -> tuple[tuple[Where, Any], ...]:
-    """Read the inputs as they are after the run.
+    """Return the inputs as they are after the run, each with its place.
 
-    All inputs must be there. With `some`, loaded weights may be missing, because not all of them were loaded.
+    All inputs must be there, except absent biases. With `some`, loaded weights may be missing, because not all of them
+    were loaded.
+
+    Raises:
+        ReplyError: one is missing, or there are others.
     """
     pairs = [exactly(2, items(pair, "tuple")) for pair in items(tree, "tuple")]
     expected = iter([(where, value) for where, value in original if where[1] not in absent])
@@ -504,7 +577,11 @@ def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
 
 
 def _generators(reply: Reply, tree: Any, begun: Sequence[Step]) -> tuple[tuple[int, Tensor], ...]:
-    """Read each generator's seed and state after the run."""
+    """Return each generator's seed and state after the run.
+
+    Raises:
+        ReplyError: there are more or fewer than the case has, or other values.
+    """
     values = [value for step in begun for value in (*step.args, *step.kwargs.values())]
     count = len({id(value) for value in values if isinstance(value, Seeded)})
     pairs = [exactly(2, items(pair, "tuple")) for pair in exactly(count, items(tree, "tuple"))]

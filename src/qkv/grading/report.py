@@ -139,7 +139,10 @@ def exercise_of(name: str) -> str:
 
 
 def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) -> Section:
-    """Return the report's section about the submissions of one exercise."""
+    """Return the report's section about the submissions of one exercise: scores, losses, and similar submissions.
+
+    `exercises` is the folder with the released notebooks, whose code does not count as similar.
+    """
     from qkv.grading.similar import compare
 
     graded = [s for s in submissions if s.graded]
@@ -171,7 +174,10 @@ def notebook_section(name: str, submissions: Sequence[Result], exercises: Path) 
 
 
 def _public_copies(name: str, submissions: Sequence[Result], released: str) -> SimilarGroup | None:
-    """Return the submissions that are the public solution of an exercise, or None if there are none."""
+    """Return the submissions that are the public solution of an exercise, or None if there are none.
+
+    `released` is the code of the released notebook, which does not count.
+    """
     from qkv.grading.similar import PUBLIC, shares_of_public
 
     shares = shares_of_public([s.source for s in submissions], solution_code(name), released)
@@ -183,7 +189,7 @@ def _public_copies(name: str, submissions: Sequence[Result], released: str) -> S
 
 
 def solution_code(name: str) -> str:
-    """Return the code of the public solution of an exercise, or "" if there is none."""
+    """Return the code of the public solution of an exercise, or "" if there is none that can be read."""
     try:
         return "\n".join(code_cells(solution_file(chapter_of(name, ())).read_bytes()))
     except (OSError, UnreadableError):
@@ -200,7 +206,10 @@ def released_code(exercises: Path, name: str) -> str:
 
 
 def bars(scores: Sequence[float], most: float) -> list[Bar]:
-    """Count the scores in at most ten ranges, each a whole number of points wide. The last includes full marks."""
+    """Count the scores in at most ten ranges, each a whole number of points wide. The last includes full marks.
+
+    There are none without scores or points.
+    """
     if not scores or most <= 0:
         return []
     width = math.ceil(most / BARS)
@@ -224,7 +233,7 @@ def missing_modules(submissions: Iterable[Result]) -> list[MissingModule]:
 
 
 def question_losses(graded: Iterable[Result]) -> list[Loss]:
-    """Return the points lost by each question, largest loss first."""
+    """Return how many points were lost at each question, the largest loss first."""
     answers: dict[str, list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):
         answers.setdefault(answer.id, []).append(answer)
@@ -233,7 +242,7 @@ def question_losses(graded: Iterable[Result]) -> list[Loss]:
 
 
 def idea_losses(graded: Iterable[Result]) -> list[Loss]:
-    """Return the points lost by each wrong idea that was recognised, largest loss first."""
+    """Return how many points were lost by each wrong idea that was recognised, the largest loss first."""
     answers: dict[tuple[str, str], list[Answer]] = {}
     for answer in (answer for s in graded for answer in s.questions):
         if answer.misconception:
@@ -248,7 +257,10 @@ def _loss(question: str, idea: str, answers: Sequence[Answer]) -> Loss:
 
 
 def _similar_group(names: Sequence[str], closest: float, compared: int) -> SimilarGroup:
-    """Return a group of similar submissions as the report shows it; of a large one, only the first names."""
+    """Return a group of similar submissions as the report shows it; of a large one, only the first names.
+
+    `closest` is the similarity of its closest pair, `compared` the number of submissions that were compared.
+    """
     many = len(names) > max(10, compared // 10)
     return SimilarGroup(
         tuple(names[:SHOWN_MEMBERS]), max(0, len(names) - SHOWN_MEMBERS), f"{100 * closest:.0f} %", many
@@ -283,7 +295,7 @@ def title(question: str) -> str:
 
 
 def _render(template: str, **values: Any) -> str:
-    """Return a page, with the words of its language."""
+    """Return the page that a template makes of these values, with the words of the current language."""
     return (
         _environment()
         .get_template(template)

@@ -150,7 +150,7 @@ class Result:
         return self.notebook.removesuffix(".ipynb")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content of the result's JSON file. Fields that most results do not need are in it if they do."""
+        """Return the content of the result's JSON file: all fields but `source`, and without empty optional ones."""
         fields = _without_unused(vars(self))
         fields.pop("source", None)
         return fields | {"questions": [_without_unused(vars(answer)) for answer in self.questions]}
@@ -169,7 +169,10 @@ def _set_fields(result: Answer | Result, **fields: Any) -> None:
 
 
 def clean(text: Any, limit: int) -> str:
-    """Cut a text to `limit` characters, and replace control characters and other invisible characters by U+FFFD."""
+    """Return a text of at most `limit` characters, with control characters and other invisible characters as U+FFFD.
+
+    A text that was cut ends in "…".
+    """
     whole = str(text)
     kept = whole[:limit]
     if not kept.isprintable():  # nothing printable is invisible
@@ -209,8 +212,8 @@ def number(value: Any) -> float:
 def safe_name(name: str) -> str:
     """Return a name for a folder or file; different names give different results.
 
-    A name of letters, digits, spaces and `._@+-` is returned as it is. In any other name, other characters are
-    replaced by `_`, and a hash is added.
+    A short name of letters, digits, spaces and `._@+-` is returned as it is. In any other name, other characters are
+    replaced by `_`, it is cut, and a hash is added; so too for names that a system reserves.
     """
     kept = re.sub(r"[^\w.@+ -]+", "_", unicodedata.normalize("NFC", clean_name(name))).strip(". ").lstrip("-")
     looks_hashed = re.search(r"~[0-9a-f]{12}$", kept)

@@ -70,7 +70,7 @@ class Roster:
 
     @cached_property
     def by_key(self) -> Mapping[str, list[Person]]:
-        """The learners that have a name, by the name as it is compared."""
+        """The learners that have a name, by the name in the form in which names are compared."""
         found: dict[str, list[Person]] = {}
         for person in self.people:
             for key in person.keys:
@@ -83,7 +83,10 @@ class Roster:
         return found[0] if len(found) == 1 else None
 
     def fitting(self, student: str, owner: Owner | None) -> list[Person]:
-        """Return the learners that a submission can be from: the one that has a name of it alone, else all."""
+        """Return the learners of the list that a submission can be from; none if no name fits.
+
+        The first name that fits one learner alone decides. Else all that the first fitting name fits are returned.
+        """
         names = [student, *((owner.id, owner.name) if owner else ())]
         if owner and owner.system == "Moodle":  # the number of a participant is in no list
             names = [owner.name]
@@ -96,7 +99,7 @@ class Roster:
         return several
 
     def unclear(self, students: Mapping[str, Owner | None]) -> list[str]:
-        """Return the students who fit several learners of the list, or one whom another student fits too."""
+        """Return the students who fit several learners of the list, or one whom another student fits too, sorted."""
         fitting = {student: self.fitting(student, owner) for student, owner in students.items()}
         counts = Counter(id(person) for found in fitting.values() for person in found)
         return sorted(
@@ -104,7 +107,10 @@ class Roster:
         )
 
     def names_of(self, student: str, owner: Owner | None) -> tuple[str, ...]:
-        """Return the names that only this learner has: that of the folder, and those of the list, its id first."""
+        """Return the names that only this learner has: the one shown first, then the folder's, and those of the list.
+
+        A student who is not in the list has only the folder's name.
+        """
         person = self.person_of(student, owner)
         if person is None:
             return (student,)
@@ -137,7 +143,7 @@ NO_ROSTER = Roster()
 
 
 def read_roster(path: Path) -> Roster:
-    """Read the list of a class.
+    """Read the list of a class. A table without a known column is a list of names without a header.
 
     Raises:
         OSError: the file cannot be read.

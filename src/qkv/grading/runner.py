@@ -54,7 +54,10 @@ class SetupError(Exception):
 
 
 def grader_of(settings: Settings) -> Grader:
-    """Return this process's grader, which keeps its worker from one submission to the next."""
+    """Return this process's grader with these settings, which keeps its worker from one submission to the next.
+
+    The first call makes it, and sets torch to one thread.
+    """
     if settings not in _graders:
         torch.set_num_threads(1)
         _graders[settings] = Grader(settings)
@@ -73,7 +76,13 @@ def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
 
 
 def start_worker(settings: Settings) -> None:
-    """Start this process's worker before its first submission, so that the workers of a pool start in parallel."""
+    """Start this process's worker before its first submission, so that the workers of a pool start in parallel.
+
+    Objects made so far are then left out of garbage collection.
+
+    Raises:
+        CrashError: the worker cannot be started.
+    """
     grader = grader_of(settings)
     grader.close(grader.open(), want_reason=False)
     gc.collect()
@@ -169,7 +178,11 @@ def class_of(submissions: Iterable[Submission], roster: Roster) -> Class:
 def _after_reference_check(
     works: Iterable[tuple[int, Work]], pool: _LocalPool | _ClusterPool
 ) -> Iterator[tuple[int, Work]]:
-    """Yield the submissions. Before the first one of a chapter, check that the reference solution passes."""
+    """Yield the submissions. Before the first one of a chapter, check that the reference solution passes.
+
+    Raises:
+        SetupError: it does not get full marks.
+    """
     sound: set[int] = set()
     for i, work in works:
         if work.chapter not in sound:
@@ -225,10 +238,13 @@ class Reader:
         return self.run(read_bounded, submission)
 
     def run(self, function: Callable[..., T], *about: Any) -> T:
-        """Call a function that reads files. Whatever goes wrong there is the file's fault, and is said of it.
+        """Call a function that reads files in the process, and return its result.
+
+        Whatever goes wrong there is the file's fault, and is said of it. After too much memory or time, it is tried
+        once more in a new process.
 
         Raises:
-            UnreadableError: the function raised it, or took too much memory or time.
+            UnreadableError: the function raised an error, or took too much memory or time.
         """
         for _ in range(TRIES):
             try:
@@ -255,7 +271,11 @@ class Reader:
 
 
 def read_bounded(submission: Submission) -> Work:
-    """Read a submission, and refuse one whose code is longer than `MAX_CODE`."""
+    """Read a submission.
+
+    Raises:
+        UnreadableError: it cannot be read, or its code is longer than `MAX_CODE`.
+    """
     work = read(submission)
     if sum(map(len, work.sources)) > MAX_CODE:
         raise UnreadableError(t("it has more than {n} million characters of code.", n=MAX_CODE // 10**6))
@@ -263,7 +283,10 @@ def read_bounded(submission: Submission) -> Work:
 
 
 def limit_reading() -> None:
-    """Limit the memory of this process, which reads notebooks, and make it end with the one that started it."""
+    """Limit the memory of this process, which reads notebooks, and make it end with the one that started it.
+
+    The limit is READ_MB more than it has now. Where the system has no such limit, there is none.
+    """
     end_with_parent()
     with contextlib.suppress(OSError, ValueError):
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -278,7 +301,7 @@ class _LocalPool:
         self.executor = self.new_executor()
 
     def new_executor(self) -> ProcessPoolExecutor:
-        """Return a pool of processes in which a worker has been started."""
+        """Return a pool of processes that each start a worker, and end with this process."""
         pool = ProcessPoolExecutor(self.jobs, mp_context=PROCESSES, initializer=end_with_parent)
         for _ in range(self.jobs):
             pool.submit(start_worker, self.settings)
@@ -296,7 +319,9 @@ class _LocalPool:
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         """Yield each result with its index when it is ready.
 
-        If a grading process ends unexpectedly, all submissions in the queue are graded again in a new pool.
+        If a grading process ends unexpectedly, all submissions in the queue are graded again in a new pool; one during
+        which it ends twice is not graded. A notebook that the machine may have failed is graded again when nothing else
+        runs.
         """
         tries: dict[int, int] = {}
         running: dict[Future[Result], tuple[int, Work]] = {}

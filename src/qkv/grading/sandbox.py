@@ -107,7 +107,12 @@ class Worker:
         self._next_message(seconds)
 
     def _next_message(self, seconds: float) -> dict[str, object]:
-        """Read the next line of JSON that the worker sends."""
+        """Return the next line of JSON that the worker sends.
+
+        Raises:
+            ConnectionError: the worker has ended.
+            TimeoutError: nothing came for this many seconds.
+        """
         self.control.settimeout(seconds)
         while b"\n" not in self.unread:
             got = self.control.recv(4096)
@@ -150,7 +155,7 @@ def _descendants(pid: int) -> list[int]:
 
 
 def _children(pid: int) -> list[int]:
-    """Return the ids of a process's children."""
+    """Return the ids of a process's children; none if it has ended, or if this is not Linux."""
     try:
         return [
             int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
@@ -160,7 +165,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Return the processor time of a process and of its ended children, in seconds."""
+    """Return the processor time of a process and of its ended children, in seconds; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
@@ -169,7 +174,7 @@ def _processor_seconds(pid: int) -> float:
 
 
 def waiting_seconds(pid: int) -> float:
-    """Return how long a process was ready to run but had no processor, in seconds."""
+    """Return how long a process was ready to run but had no processor, in seconds; 0 if that is not known."""
     try:
         with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:
             return int(file.read().split()[1]) / 1e9
@@ -178,7 +183,10 @@ def waiting_seconds(pid: int) -> float:
 
 
 def own_waiting_seconds() -> float:
-    """Return how long this process was ready to run but had no processor, in seconds. Fast: each message asks."""
+    """Return how long this process was ready to run but had no processor, in seconds; 0 if that is not known.
+
+    It is fast, because it is called for each message.
+    """
     try:
         return int(os.pread(_own_schedule(os.getpid()), 100, 0).split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -193,6 +201,8 @@ def _own_schedule(pid: int) -> int:
 
 def start(memory: int = 1024) -> Worker:
     """Start a worker and wait until it is ready for submissions.
+
+    `memory` is the limit of its control groups, in MB.
 
     Raises:
         UnavailableError: the worker did not start; the message is what it wrote to stderr.
@@ -221,7 +231,7 @@ def start(memory: int = 1024) -> Worker:
 
 @cache
 def why_unavailable() -> str:
-    """Return why no sandbox can be started on this system, or "" if one can."""
+    """Try to start a worker and a session. Return why this is not possible on this system, or "" if it is."""
     if not sys.platform.startswith("linux"):
         return t("bubblewrap needs Linux, and this is {system}.", system=sys.platform)
     if shutil.which("bwrap") is None:
@@ -277,7 +287,10 @@ def weaknesses() -> list[str]:
 
 
 def sandboxed_command(control: int) -> list[str]:
-    """Return the command that starts the worker in bubblewrap."""
+    """Return the command that starts the worker in bubblewrap, as the user nobody if this process runs as root.
+
+    `control` is the file descriptor of the socket to the grader.
+    """
     folders = needed_folders()
     if os.geteuid() != 0:
         return [
@@ -352,7 +365,10 @@ def device_options() -> list[str]:
 
 
 def environment(scratch: str) -> dict[str, str]:
-    """Return the worker's environment variables. Of this machine they reveal only the scratch folder."""
+    """Return the worker's environment variables: one thread for each library, files in the scratch folder, a PATH.
+
+    Of this machine they reveal only that folder.
+    """
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     places = dict.fromkeys(("HOME", "TMPDIR", "MPLCONFIGDIR"), scratch)
     names = dict.fromkeys(("USER", "LOGNAME"), "learner")  # there is no list of users
@@ -374,7 +390,10 @@ def link_or_bind(place: Path) -> list[str]:
 
 
 def needed_folders() -> list[str]:
-    """Return the folders outside of `SYSTEM` that hold Python, its standard library and its packages."""
+    """Return the folders that hold Python, its standard library and its packages, outside of `SYSTEM`.
+
+    None of them is in another one.
+    """
     paths = [sys.prefix, sys.base_prefix, *(sysconfig.get_path(name) for name in ("stdlib", "platlib", "purelib"))]
     real = [str(Path(path).resolve()) for path in [*paths, str(Path(sys.executable).resolve().parent.parent)]]
     named = [folder for path in [*paths, *real] for folder in named_folders(path)]
@@ -391,9 +410,10 @@ def named_folders(prefix: str) -> list[str]:
 
 @cache
 def _copies(folders: tuple[str, ...]) -> list[str]:
-    """Find every copy of the course below these folders: the package, its metadata, and a whole repository.
+    """Return the paths of every copy of the course below these folders: package, metadata, or a whole repository.
 
-    A repository is more than its package and its solutions: its history and its tests tell the same.
+    Folders that cannot be listed are left out. A repository is more than its package and its solutions: its history and
+    its tests tell the same.
     """
     found: list[str] = []
     to_search = [(folder, 0) for folder in folders]

@@ -83,13 +83,13 @@ class CellError:
     stopped: bool
 
     def told(self, number: int) -> str:
-        """Return a sentence about the cell of this number."""
+        """Return a sentence about the cell of this number: it was stopped, or what it raised."""
         if self.stopped:
             return t("Code cell {n} was stopped: {why}.", n=number, why=self.text)
         return t("Code cell {n} raised {error}.", n=number, error=error_of_cell(self.text))
 
     def told_of_notebook(self, number: int) -> str:
-        """Return the sentence after one about its notebook."""
+        """Return the same as `told`, for a place after a sentence about the notebook: "Its code cell …"."""
         if self.stopped:
             return t("Its code cell {n} was stopped: {why}.", n=number, why=self.text)
         return t("Its code cell {n} raised {error}.", n=number, error=error_of_cell(self.text))
@@ -190,9 +190,9 @@ class Grader:
         return self.encoded_cases[question.id]
 
     def known_verdicts(self, question: Question) -> dict[bytes, Verdict]:
-        """Return the cached verdicts on this question, by the fingerprint of the reply.
+        """Return the cached verdicts on this question, by the fingerprint of the reply. New ones are added to it.
 
-        Equal replies about equal cases get equal verdicts.
+        Equal replies about equal cases get equal verdicts. If there are too many, all are dropped first.
         """
         known = self.verdicts.setdefault(question.id, {})
         if len(known) >= MAX_VERDICTS:
@@ -214,7 +214,10 @@ class Grader:
             raise CrashError(t("no worker can be started: {error}", error=error)) from None
 
     def close(self, channel: socket.socket, want_reason: bool) -> str:
-        """End a session, and also the worker if it does not reply. With `want_reason`, return why the session ended."""
+        """End a session, and also the worker if it does not reply.
+
+        Return why the session ended; without `want_reason`, "closed" in any case but the worker's end.
+        """
         try:
             assert self.worker is not None
             self.worker.close_session(channel)
@@ -263,7 +266,14 @@ class _Attempt:
         self.marks: dict[str, Answer] = {}  # the grade of each question, from its last check
 
     def run(self) -> list[Answer]:
-        """Run the cells, mark every question, and return the grades in the order of the questions."""
+        """Run the cells, mark every question, and return the grades in the order of the questions.
+
+        Questions that were not reached get 0 points.
+
+        Raises:
+            FaultError: something failed that fails for the reference solution too.
+            AgainError: the session waited for a processor, and other notebooks are graded at the same time.
+        """
         done = False
         while not done and not self.limit_reached():
             with self.session() as session:
@@ -312,11 +322,22 @@ class _Attempt:
     def ask(
         self, session: _Session, schema: Callable[[Reply], T], most: float | None = None, **message: Any
     ) -> T:  # fmt: skip
-        """Send a request to a session, wait for its reply within the time that is left, and return the reply."""
+        """Send a request to a session, and return the reply as read by `schema`, within the time that is left.
+
+        `most` is the processor time for it, in seconds; by default that of a question.
+
+        Raises:
+            CrashError: there is no reply, or it does not fit the schema.
+            AgainError: as in `count_time`.
+        """
         return self.count_time(session, lambda seconds: session.ask(seconds, schema, **message), most)
 
     def count_time(self, session: _Session, ask: Callable[[float], T], most: float | None = None) -> T:
-        """Call `ask` with the seconds that the session may take, and subtract the time that it took."""
+        """Call `ask` with the seconds that the session may take, subtract the time that it took, and return its result.
+
+        Raises:
+            AgainError: the session waited for a processor, and other notebooks are graded at the same time.
+        """
         try:
             return ask(max(0.05, min(self.timeout if most is None else most, self.seconds_left)))
         finally:
@@ -435,7 +456,8 @@ class _Attempt:
     def mark(self, session: _Session, question: Question) -> bool:
         """Let the session run an answer, and keep its reply to be judged, in the place of an earlier one.
 
-        Return False if it has to be tried again in the next session, because the worker ended.
+        If the answer ends the session, it gets 0 points, unless the reference does too: a FaultError. Return False if
+        it has to be tried again in the next session, because the worker ended.
         """
         started = time.monotonic()
         if self.handing - {question.id}:
@@ -462,7 +484,11 @@ class _Attempt:
         return True
 
     def judge(self, question: Question, session: _Session | None = None) -> None:
-        """Judge the last answer to a question, and store the grade."""
+        """Judge the last answer to a question, and store the grade.
+
+        If the judge fails, it gets 0 points, or a FaultError is raised if the reference does not pass either. The
+        session, if given, is closed for that.
+        """
         seen, seconds = self.seen.pop(question.id)
         started = time.monotonic()
         try:
@@ -476,7 +502,10 @@ class _Attempt:
         self.marks[question.id] = _to_answer(question, verdict, seconds + time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
-        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
+        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
+
+        The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)
         self.deadline += time.monotonic() - started  # the reference's time is not the notebook's
@@ -490,7 +519,10 @@ class _Attempt:
             )
 
     def observe(self, session: _Session, question: Question) -> replies.ObserveReply:
-        """Return what an answer did: the argument of the check that runs, or if no cell runs, the question's name."""
+        """Return what an answer did.
+
+        The answer is the argument of the check that runs, or if no cell runs, the value of the question's name.
+        """
         if question.of_implementations:
             return self.observe_test(session, question)
         cases = self.grader.cases_of(question)
@@ -531,7 +563,7 @@ class _Attempt:
         return {} if personal else self.grader.known_verdicts(question)
 
     def verdict(self, question: Question, seen: replies.ObserveReply) -> Verdict:
-        """Return the verdict on an answer, and add it to the known ones."""
+        """Return the verdict on an answer, a known one for an equal reply. A new one is kept among the known ones."""
         known = self.known(question)
         if seen.fingerprint in known:
             return known[seen.fingerprint]
@@ -570,7 +602,10 @@ class _Attempt:
         return [error.told(number) for number, error in sorted(self.errors.items())]
 
     def missing_message(self, question: Question) -> str:
-        """Return the message for a missing answer. It names a failed cell, if possible one with the answer's name."""
+        """Return the message for a missing answer.
+
+        It also names a cell that failed, if possible one with the answer's name.
+        """
         text = t("No `{name}` is defined in this notebook.", name=question.name)
         failed = sorted(self.errors)
         naming = [number for number in failed if question.name in self.sources[number - 1]]
@@ -579,7 +614,10 @@ class _Attempt:
 
 
 def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    """Return the verdict on a right answer, or "failed" if `who`, the name it returned, is none of `names`.
+
+    These are the student's names: each learner's numbers follow from a name.
+    """
     if any(same_name(name, who) for name in names):
         return verdict
     text = t(
@@ -609,13 +647,17 @@ class _Session:
         self.ended = ""
 
     def ask(self, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = (), **message: Any) -> T:
-        """Send a request that may take this much processor time, and read the reply (`read_reply`)."""
+        """Send a request that may take this much processor time, and return the reply (`read_reply`).
+
+        Raises:
+            CrashError: there is no reply, or it does not fit the schema.
+        """
         self.number += 1
         self.send({"id": self.number, "seconds": seconds, **message})
         return self.read_reply(self.number, seconds, schema, benches)
 
     def read_reply(self, number: int, seconds: float, schema: Callable[[Reply], T], benches: Sequence[Bench] = ()) -> T:
-        """Read the reply to the request with this number. From now on it may take `seconds` of processor time.
+        """Return the reply to the request with this number. From now on it may take `seconds` of processor time.
 
         Until the reply comes, the session can ask for calls of hidden implementations: they are made on `benches`.
 
@@ -642,7 +684,7 @@ class _Session:
         self.own_wait = sandbox.own_waiting_seconds()
 
     def passed(self) -> float:
-        """Return the time by the clock, without the time that this process waited for a processor.
+        """Return the seconds by the clock since the reply was asked for, without waits of this process for a processor.
 
         An answer may call what is hidden from it: then it waits for this process, and that is not its own time.
         """
@@ -670,10 +712,10 @@ class _Session:
             raise self.end() from None
 
     def receive(self, number: int, seconds: float, schema: Callable[[Reply], T]) -> T:
-        """Read one reply with this number.
+        """Return one reply with this number, as read by `schema`. The session is ended if that fails.
 
         Raises:
-            CrashError: there is no reply, or it does not fit the schema.
+            CrashError: there is no reply in this processor time, or it does not fit the schema.
         """
         try:
             frame = wire.receive_frame(self.channel, self.wait_for_reply(seconds))
@@ -744,9 +786,10 @@ def benches_of(cases: Sequence[Case]) -> list[Bench]:
 
 
 def answer_call(call: replies.Call) -> dict[str, Any]:
-    """Call a hidden implementation for a session, and return the fields of the message with the result or the error.
+    """Call a hidden implementation for a session. Return the fields of the message with the result or the error.
 
-    The arguments are of untrusted code, so the call has a time limit.
+    The arguments are of untrusted code, so the call has a time limit. The result may be an object that the session can
+    then call: only its number is sent.
     """
     try:
         with at_most(CALL_SECONDS):
@@ -783,7 +826,10 @@ def result(
     missing_modules: Sequence[str] = (),
     failed_cells: Sequence[str] = (),
 ) -> Result:
-    """Return the result of a submission. With a reason not to grade it, the result has no score."""
+    """Return the result of a submission. With a reason not to grade it, the result has no score.
+
+    `marks` are the grades of the questions.
+    """
     return Result(
         student=work.student,
         notebook=work.notebook,

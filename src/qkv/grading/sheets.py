@@ -86,7 +86,8 @@ def unclear(submissions: Sequence[Result], group: Class) -> list[str]:
 def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table for Canvas' gradebook import, which finds a learner by ID, SIS ids or login name.
 
-    The ID is in the names of the files that Canvas hands out, but not if it hands them out without names.
+    Learners who are not of Canvas, or have no ID, are left out. The ID is in the names of the files that Canvas hands
+    out, but not if it hands them out without names.
     """
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
@@ -184,7 +185,7 @@ def _gradescope_test(answer: Answer) -> dict[str, Any]:
 
 
 def _columns(submissions: Iterable[Result]) -> dict[str, float]:
-    """Return the maximal points of each exercise, by the name of its column. Other files add no column."""
+    """Return the maximal points of each exercise, by the name of its column, sorted. Other files add no column."""
     columns: dict[str, float] = {}
     for s in submissions:
         if s.max_score:
@@ -193,7 +194,7 @@ def _columns(submissions: Iterable[Result]) -> dict[str, float]:
 
 
 def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
-    """Return each student's scores by column. The score of a submission that could not be graded is ""."""
+    """Return each student's scores as text, by column. The score of a submission that could not be graded is ""."""
     students: dict[str, dict[str, str]] = {}
     for s in submissions:
         students.setdefault(s.student, {})[s.stem] = _points(s.score)
@@ -203,9 +204,10 @@ def _by_student(submissions: Iterable[Result]) -> dict[str, dict[str, str]]:
 def _one_for_each(
     rows: Iterable[Sequence[Any]], who: Callable[[Sequence[Any]], str], marks: int
 ) -> list[Sequence[Any]]:
-    """Return one row for each learner: where several rows are about one, without the marks in which they differ.
+    """Return one row for each learner. If several rows are about one, marks that differ between them are left empty.
 
-    Files under two names can be of one learner of the list, or two people have one name: the instructor decides.
+    `who` returns the learner of a row, and the last `marks` cells are the marks. Files under two names can be of one
+    learner of the list, or two people have one name: the instructor decides.
     """
     groups: dict[str, list[Sequence[Any]]] = {}
     for row in rows:
@@ -218,7 +220,7 @@ def _one_for_each(
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return rows as CSV in which no cell is a formula."""
+    """Return a head and rows as CSV. Cells that a spreadsheet would take for a formula are made harmless."""
     stream = io.StringIO()
     table = csv.writer(stream, lineterminator="\r\n")
     table.writerow([_harmless(value) for value in head])

@@ -58,10 +58,11 @@ class Comparison:
 
 
 def compare(sources: Sequence[str], released: str = "") -> Comparison:
-    """Compare the code of one notebook's submissions.
+    """Compare the code of one notebook's submissions, and return groups of similar ones.
 
     Comments do not count. Lines of the released notebook do not count either, nor do lines that at least half of the
-    submissions have, if there are at least `MIN_CLASS` submissions.
+    submissions have, if there are at least `MIN_CLASS` submissions. Submissions with few tokens are not compared, but
+    counted.
     """
     counts = (
         Counter(line for source in sources for line in lines_of(source)) if len(sources) >= MIN_CLASS else Counter()
@@ -78,7 +79,7 @@ def compare(sources: Sequence[str], released: str = "") -> Comparison:
 
 
 def shares_of_public(sources: Sequence[str], public: str, released: str = "") -> list[float]:
-    """Return how much of each submission is the public solution, from 0 to 1.
+    """Return how much of each submission is the public solution, from 0 to 1; 0 if one of the two is short.
 
     All lines count but the released ones: where most of a class has the solution, its lines are still copied.
     """
@@ -99,15 +100,18 @@ def lines_of(source: str) -> frozenset[str]:
 def own_code(source: str, given: frozenset[str], known: frozenset[str]) -> str:
     """Return a submission's own tokens as a string with one character for each token. Strings compare fast.
 
-    All names that the learner chose become the same character, so that renaming hides no copy. Names of attributes
-    and of called functions stay different.
+    The lines in `given` do not count. All names that the learner chose, those not in `known`, become the same
+    character, so that renaming hides no copy. Names of attributes and of called functions stay different.
     """
     own = "\n".join(line for line in source[:MAX_SOURCE].splitlines() if line.strip() not in given)
     return "".join(letter(token) for token in _tokens(own, known))[:MAX_TOKENS]
 
 
 def _tokens(code: str, known: frozenset[str]) -> Iterator[str]:
-    """Yield the tokens of code without comments: one sign for all texts, one word for all names of the learner."""
+    """Yield the tokens of code without comments: one sign for all texts, one word for all names that are not `known`.
+
+    Names of attributes and of called functions stay as they are.
+    """
     before = ""
     for match in LEXEME.finditer(code):
         token = match[0]
@@ -171,7 +175,7 @@ def _groups(places: Sequence[Sequence[int]], pairs: Iterable[tuple[int, int, flo
 
 
 def _median_similarity(codes: Sequence[str]) -> float | None:
-    """Return the median similarity of two submissions, from an evenly spaced sample."""
+    """Return the median similarity of two submissions, from an evenly spaced sample; None for fewer than three."""
     sample = codes[:: max(1, len(codes) // SAMPLE)][:SAMPLE]
     if len(sample) < 3:
         return None

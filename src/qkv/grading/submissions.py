@@ -138,7 +138,10 @@ def exercise_in(file: File, stem: str) -> str:
 
 
 def exercise_named(stem: str, sources: Iterable[str] = ()) -> str:
-    """Return the name of the exercise of a file with this name and these code cells, or "" if nothing shows it."""
+    """Return the name of the exercise of a file with this name and these code cells, or "" if nothing shows it.
+
+    If the chapter has no solution, it is the name itself.
+    """
     try:
         return solution_file(chapter_of(stem, sources)).stem
     except UnreadableError:
@@ -228,7 +231,10 @@ class _Reading:
         return str(self.ask(student, named, exercise_in, file, stem))
 
     def ask(self, student: str, default: Any, function: Callable[..., Any], *about: Any) -> Any:
-        """Call a function that reads a file, unless the learner is over the budget."""
+        """Return what a function that reads a file returns, or the default if the learner is over the budget.
+
+        If it cannot be read, the learner is then over the budget.
+        """
         if self.is_over(student):
             return default
         try:
@@ -250,7 +256,10 @@ def _submission(one: _Found, student: str, exercise: str, problem: str = "") -> 
 
 
 def _last_attempt(several: Sequence[Submission]) -> Submission:
-    """Return the submission that counts: the last attempt. Files of one attempt are named as the others."""
+    """Return the submission that counts: the last attempt.
+
+    Other files of the same attempt are named in its `others`.
+    """
     last = max((one.owner.attempt for one in several if one.owner), default="")
     first, *others = [one for one in several if not last or (one.owner and one.owner.attempt == last)]
     return replace(first, others=tuple(other.file.shown for other in others))
@@ -280,7 +289,7 @@ def _without_notebook(
 
 
 def _problem(several: Sequence[Submission]) -> str:
-    """Return why the files of a student are no notebook."""
+    """Return a sentence that says that the files of a student are no notebook, with their names."""
     names = [clean(one.file.name, 100) for one in several]
     shown = t(", ").join(names[:SHOWN_FILES])
     if names[SHOWN_FILES:]:
@@ -291,7 +300,13 @@ def _problem(several: Sequence[Submission]) -> str:
 
 
 def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
-    """Return each file once, with its place below the folder that contains the students' folders."""
+    """Return each file once, with its place below the folder that contains the students' folders.
+
+    Files in zips are listed too, within a budget. Files that systems add, such as `.DS_Store`, are left out.
+
+    Raises:
+        FileNotFoundError: a path does not exist.
+    """
     met: set[File] = set()
     found: list[_Found] = []
     single = [path.absolute().parent for path in paths if path.is_file()]
@@ -335,7 +350,10 @@ class _Zips:
     )
 
     def opened(self, file: File) -> list[File]:
-        """Return the files in a zip, and in its zips, or the file itself if it is no zip, or cannot be opened."""
+        """Return the files in a zip, and in its zips, or the file itself if it is no zip or cannot be opened.
+
+        So too for a zip that is over the budget, empty, or too deep in other zips.
+        """
         if not is_zip(file.name) or len(file.members) >= MAX_DEPTH:
             return [file]
         budgets = [self.whole]
@@ -351,10 +369,11 @@ class _Zips:
 
 
 def _without_exports(found: list[_Found]) -> list[_Found]:
-    """Leave out the first parts of a path if they are the whole export of a learning system, a folder or a zip.
+    """Return the files without the first parts of their paths where these are the whole export of a learning system.
 
-    A learner can hand in a folder or a zip that looks like an export. So one is opened up only if it is all that was
-    handed in: nothing stands beside it, apart from the class's own files, and the root itself has no system's layout.
+    Such an export is a folder or a zip. A learner can hand in one that looks like an export. So one is opened up only
+    if it is all that was handed in: nothing stands beside it, apart from the class's own files, and the root itself has
+    no system's layout.
     """
     for depth in (1, 2):
         tops: dict[Path, set[str]] = {}
@@ -404,8 +423,10 @@ def _with_owners(found: list[_Found], run: Run) -> list[_Found]:
 
 
 def _under_one_name(one: _Found, names: dict[tuple[str, str], str]) -> _Found:
-    """Give a file the name under which its learner was first met: a system's number is one learner, whatever name
-    stands before it. So two files for one exercise are never two marks of one person.
+    """Return a file under the name under which its learner was first met, and keep new names in `names`.
+
+    A system's number is one learner, whatever name stands before it. So two files for one exercise are never two marks
+    of one person.
     """
     if one.owner is None:
         return one
@@ -504,7 +525,10 @@ def read(submission: Submission) -> Work:
 
 
 def _several(submission: Submission, files: str) -> str:
-    """Say that a student has several files, of which one counts."""
+    """Return a sentence that says that a student has several files for one exercise, or for none.
+
+    Only one of them counts.
+    """
     if exercise_named(submission.notebook):
         return t("one student has several files for the same exercise: {files}. Keep the one that counts.", files=files)
     return t(
@@ -565,7 +589,10 @@ def _not_run(why: str) -> str:
 
 
 def _text(data: bytes) -> str:
-    """Decode a file: by its byte order mark, by where its null bytes are (UTF-16, UTF-32), as UTF-8, or as Latin-1."""
+    """Decode a file: by its byte order mark, by where its null bytes are (UTF-16, UTF-32), as UTF-8, or as Latin-1.
+
+    It never fails: what does not fit becomes U+FFFD. Null bytes at the ends are dropped.
+    """
     encoding = json.detect_encoding(data)
     if encoding not in ("utf-8", "utf-8-sig"):
         return data.decode(encoding, errors="replace").strip("\0")

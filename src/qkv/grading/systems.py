@@ -114,7 +114,7 @@ def _gradescope(folder: str, facts: Facts) -> Owner:
 
 
 def gather_facts(metadata: Sequence[bytes], abouts: Mapping[str, bytes], befores: Sequence[str]) -> Facts:
-    """Read what the systems' own files say.
+    """Return what the systems' own files say; a file that cannot be read says nothing.
 
     Args:
         metadata: the contents of Gradescope's metadata files

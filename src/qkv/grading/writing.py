@@ -41,7 +41,7 @@ MAX_BYTES = 2_000_000  # of a result file that is read back
 
 @contextlib.contextmanager
 def exclusive_access(out: Path) -> Iterator[None]:
-    """Lock the results folder against other runs of `qkv grade`.
+    """Lock the results folder against other runs of `qkv grade`, during the block. The folder is made if it is missing.
 
     Raises:
         OSError: another run has locked the folder.
@@ -72,7 +72,7 @@ def _try_to_lock(file: int) -> bool:
 
 
 def earlier_seed(out: Path) -> int | None:
-    """Return the seed of the last run in a folder, or None. A run without --seed uses it again."""
+    """Return the seed of the last run in a folder, or None if there was none. A run without --seed uses it again."""
     with contextlib.suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
         return int(json.loads(_read(out / "run.json"))["seed"])
     return None
@@ -164,6 +164,9 @@ class Writer:
             results: the results, with points by hand
             group: what is known about the learners
             exercises: the folder with the released notebooks. Lines that were released do not count as copied
+
+        Raises:
+            OSError: a file or the gradebook cannot be written.
         """
         by_name = {(result.student, result.notebook): result for result in results}  # of duplicates, the last counts
         results = [by_name[key] for key in sorted(by_name)]
@@ -193,7 +196,7 @@ def _as_json(content: dict[str, Any]) -> str:
 
 
 def _read(path: Path) -> str:
-    """Read a small regular file. Neither the file nor its folder may be a symlink.
+    """Return the text of a small regular file. Neither the file nor its folder may be a symlink.
 
     Raises:
         OSError: the file does not exist, is a symlink, is not a regular file, or is too large.
@@ -219,7 +222,10 @@ def _make_folder(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a temporary file and rename it to `path`: no reader sees half a file, and no symlink is followed."""
+    """Write a temporary file with these permissions, and rename it to `path`.
+
+    So no reader sees half a file, and no symlink is followed.
+    """
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:

@@ -103,11 +103,12 @@ class View:
     def switch_off(self, *heads: tuple[int, int], part: str | None = None) -> tuple[Effect, Effect | None]:
         """Measure what the model does with some heads switched off, as (layer, head) from 0, beside a control.
 
-        The control switches off random other heads of the same layers instead; None if a layer has not enough others.
-        The widget, and a file that is saved from it, show these heads off and what was measured.
+        `part` is "encoder", "decoder" or "cross" in a model with two stacks; the first of them by default. Return both
+        effects. The control switches off random other heads of the same layers instead; it is None if a layer has not
+        enough others. The widget, and a file that is saved from it, show these heads off and what was measured.
 
         Raises:
-            ValueError: the view shows arrays, or the family's output projection is not known.
+            ValueError: the view shows arrays, there is no such head, or the family's output projection is not known.
         """
         if self._of is None:
             raise ValueError(t("Heads can be switched off only in a model; this view shows arrays."))
@@ -131,7 +132,10 @@ class View:
         return found
 
     def _answer(self, off: Sequence[Sequence[int]]) -> None:
-        """Measure the heads that the reader has switched off in the widget, unless that is known."""
+        """Measure the heads that the reader has switched off in the widget, unless that is known.
+
+        Each is [part, layer, head]. If they cannot be switched off, the widget gets the reason instead.
+        """
         wanted = [list(each) for each in off]
         if not wanted or self._of is None or any(known["off"] == wanted for known in self.widget.effects):
             return
@@ -141,7 +145,10 @@ class View:
             self._tell({"off": wanted, "intact": self._of.told(self._of.effect(frozenset())), "problem": str(problem)})
 
     def _measure(self, of: _Model, off: list[list[int]]) -> tuple[Effect, Effect | None]:
-        """Measure the model with heads off, each as [part, layer, head], and with a control; tell the widget."""
+        """Measure the model with heads off, each as [part, layer, head], and with a control; tell the widget.
+
+        Return both effects; that of the control is None if there is none.
+        """
         names = list(self._parts)
         heads = frozenset((names[part], layer, head) for part, layer, head in off)
         control = _control(heads, self._parts)
@@ -163,7 +170,7 @@ class View:
 
 
 class _Model:
-    """A model with a text: it can run again with heads switched off."""
+    """A model with a text: it can run again with heads switched off. It runs once, unchanged, when this is made."""
 
     def __init__(self, model: Any, tokenizer: Any, text: Text) -> None:
         self.model, self.tokenizer, self.text = model, tokenizer, text
@@ -177,7 +184,7 @@ class _Model:
         return effect(self.text, self.intact, changed)
 
     def told(self, found: Effect) -> dict[str, Any]:
-        """Return an effect as the widget gets it: likeliest tokens as text."""
+        """Return an effect as the widget gets it: loss, cosine, and the likeliest tokens as [text, probability]."""
         ids = [token for token, _ in found.likeliest]
         words = readable(self.tokenizer, ids)
         chances = [chance for _, chance in found.likeliest]
@@ -186,7 +193,11 @@ class _Model:
 
 
 def _look_at_model(model: Any, tokenizer: Any, text: Any, target: str | None) -> View:
-    """Run a model on a text and return the view of its weights."""
+    """Run a model on a text and return the view of its weights.
+
+    Raises:
+        ValueError: the text or the model cannot be shown; a model with two stacks and an encoded text has no target.
+    """
     inputs = encode(model, tokenizer, text)
     wanted = None
     if is_two_stacks(model):
@@ -228,7 +239,10 @@ def _packed(weights: Tensor) -> bytes:
 def _scores(
     part: str, weights: Tensor, ids: list[Tensor], separators: frozenset[int], of: _Model | None
 ) -> dict[str, Tensor]:
-    """Return the scores of a part's heads; none where queries and keys are different texts. Padding does not count."""
+    """Return the scores of a part's heads by name, without the tokens of padding.
+
+    There are none for cross-attention, where queries and keys are different texts, and for fewer than two real tokens.
+    """
     if part == "cross":
         return {}
     own = ids[-1] if part == "decoder" else ids[0]
@@ -239,7 +253,10 @@ def _scores(
 
 
 def _control(off: frozenset[Head], parts: dict[str, Tensor]) -> frozenset[Head]:
-    """Return as many random other heads of the same layers; none if a layer has too few others."""
+    """Return as many random other heads of the same parts and layers; none at all if a layer has too few others.
+
+    The same heads always get the same control.
+    """
     found: set[Head] = set()
     draw = random.Random(str(sorted(off)))
     for part, layer in sorted({(part, layer) for part, layer, _ in off}):

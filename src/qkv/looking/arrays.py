@@ -22,7 +22,7 @@ def stacked(weights: Any) -> Tensor:
         weights  an array (layers, heads, n, n), (heads, n, n) or (n, n), or what a model returned: its outputs, or
                  their `attentions`, a tuple with (1, heads, n, n) for each layer
     Raises:
-        ValueError: they are no weights, or those of several texts.
+        ValueError: there are none, they are those of several texts, or no weights: below 0, nan, or rows above 1.
     """
     given = getattr(weights, "attentions", weights)
     if given is None or (isinstance(given, (list, tuple)) and any(layer is None for layer in given)):
@@ -53,7 +53,11 @@ def stacked(weights: Any) -> Tensor:
 
 
 def _tensor(given: Any) -> Tensor:
-    """Return an array, or a list of the layers' arrays, as one tensor in float32 on the CPU."""
+    """Return an array, or a list of the layers' arrays, as one float32 tensor on the CPU; of no layers, an empty one.
+
+    Raises:
+        ValueError: the layers differ in shape.
+    """
     if not isinstance(given, (list, tuple)):
         return torch.as_tensor(given).detach().float().cpu()
     layers = [_tensor(layer) for layer in given]

@@ -66,7 +66,7 @@ def is_two_stacks(model: Any) -> bool:
 
 @contextmanager
 def _left_as_it_was(model: Any) -> Iterator[None]:
-    """Set a model to eval mode and eager attention, and put back what it had at the end."""
+    """Set a model to eval mode and eager attention; at the end, restore what it had, also after an error."""
     modes = [(module, module.training) for module in model.modules()]
     before = [(config, config._attn_implementation) for config in _configs(model)]
     try:
@@ -131,7 +131,11 @@ def _logits(out: Mapping[str, Any]) -> Tensor | None:
 
 
 def _silence(model: Any, off: frozenset[Head]) -> Iterator[Any]:
-    """Set the inputs of output projections that come from these heads to 0."""
+    """Register hooks that set the outputs of these heads to 0, and yield the handles with which to remove them.
+
+    Raises:
+        ValueError: a layer's output projection, on whose input the hook acts, is not known.
+    """
     if not off:
         return
     found = output_projections(model)
@@ -155,7 +159,7 @@ def _zero_heads(silent: list[int], n_heads: int) -> Any:
 
 
 def number_of_heads(model: Any, part: str) -> int:
-    """Return the number of query heads of a layer."""
+    """Return the number of query heads of each layer in a part of the model: self, encoder, decoder or cross."""
     stack = "encoder" if part == "encoder" else "decoder"
     config = model.config.get_text_config() if hasattr(model.config, "get_text_config") else model.config
     of_stack = getattr(config, f"{stack}_attention_heads", None) if is_two_stacks(model) else None
@@ -163,7 +167,10 @@ def number_of_heads(model: Any, part: str) -> int:
 
 
 def output_projections(model: Any) -> dict[str, list[nn.Module]]:
-    """Return the output projection of each layer's attention, for each part of the model."""
+    """Return the output projections of the attention layers, in their order, by the part of the model.
+
+    Layers whose projection has none of the names in OUTPUT_PROJECTIONS are left out.
+    """
     found: dict[str, list[nn.Module]] = {}
     for path, module in model.named_modules():
         if "attention" not in type(module).__name__.lower():
@@ -195,7 +202,11 @@ class Effect(NamedTuple):
 
 
 def effect(text: Text, intact: Output, changed: Output) -> Effect:
-    """Compare a run with the one of the whole model."""
+    """Return what a run with heads off changed: its loss, its likeliest next tokens, and a cosine with the intact run.
+
+    The cosine is that of the two mean final states. Loss and tokens are left out if the model does not predict next
+    tokens. Padding does not count.
+    """
     real = text.inputs.get("attention_mask", torch.ones(1, 1))[0].bool().cpu()
     kept = real.expand(len(intact.states)) if text.wanted is None else torch.ones(len(intact.states), dtype=torch.bool)
     before, after = intact.states[kept].mean(0), changed.states[kept].mean(0)

@@ -41,7 +41,10 @@ def head_scores(weights: Tensor, ids: Tensor, separators: frozenset[int] = froze
 
 
 def separator_score(weights: Tensor, ids: Tensor, separators: frozenset[int]) -> Tensor:
-    """Return the mean weight of the other tokens on all separators together; 0 if there are none, or no others."""
+    """Return the mean weight (...) of the other tokens on all separators together; 0 if there are none, or no others.
+
+    `weights` are (..., n, n), `ids` (n,), and `separators` the ids that count as such.
+    """
     among = torch.tensor([int(each) in separators for each in ids], device=weights.device)
     if among.all():
         return weights.new_zeros(weights.shape[:-2])
@@ -49,9 +52,9 @@ def separator_score(weights: Tensor, ids: Tensor, separators: frozenset[int]) ->
 
 
 def uniform_score(weights: Tensor) -> Tensor:
-    """Return the mean entropy of the rows, divided by log(keys with a weight above 0).
+    """Return the mean entropy (...) of the rows, divided by log(keys with a weight above 0).
 
-    Only rows with several such keys count. A row that sums to less than 1 is divided by its sum.
+    Only rows with several such keys count; without any, it is 0. A row that sums to less than 1 is divided by its sum.
     """
     keys = (weights > 0).sum(-1)
     shares = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)

@@ -14,7 +14,9 @@ from qkv.words import t
 
 
 def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
-    """Return the inputs of a model's forward for one text, on the model's device.
+    """Return the inputs of a model's forward for one text, (1, n) each, on the model's device.
+
+    `text` is a string, ids, or what a tokenizer returned.
 
     Raises:
         ValueError: there are several texts or fewer than two tokens, or the model cannot take them.
@@ -100,7 +102,10 @@ def name_of(model: Any) -> str:
 
 
 def longest_text(model: Any) -> int | None:
-    """Return the number of positions that a model's table of positions has for tokens; None without such a table."""
+    """Return the number of positions that a model's table of positions has for tokens; None without such a table.
+
+    In some families the table begins with rows that no token uses; these do not count.
+    """
     for path, module in model.named_modules():
         last = path.rpartition(".")[2]
         if isinstance(module, nn.Embedding) and (last == "wpe" or "position" in last):

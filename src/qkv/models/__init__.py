@@ -42,11 +42,11 @@ def load_tagger(weights: str | Path = "tagger") -> Tagger:
 def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> Repeater:
     """Load a trained repeater: "repeater", "repeater-one-layer", or a file with two layers.
 
-    With a step, load the weights that "repeater" had after that step of its training, stored in
-    8 bits each.
+    With a step, load the weights that "repeater" had after that step of its training, stored in 8 bits each.
 
     Raises:
         ValueError: the step is not one of repeater_steps.
+        FileNotFoundError: there is no such file of weights.
     """
     if step is not None:
         return load_checkpoint(Repeater(), f"{weights}-checkpoints", step)

@@ -55,7 +55,10 @@ def heads(seed: int) -> dict[str, float]:
 
 
 def equal_weights(seed: int) -> dict[str, float]:
-    """Return the shares of a tagger that is trained, and tested, with equal weights on all words, by its steps."""
+    """Return the share of *it* right, by the number of training steps, of a tagger with equal weights on all words.
+
+    The weights are equal in training and in the test.
+    """
     no_choice = 1e6  # at this temperature, all weights of a row are equal
     new = sentences("new", 1000, seed=1)
     taggers = {n: tagger(seed, temperature=no_choice, steps=n) for n in STEPS}
@@ -79,7 +82,10 @@ class RecurrentTagger(Tagger):
         self.to_nouns = nn.Linear(2 * width, self.to_nouns.out_features)
 
     def forward(self, ids: Tensor, visit: Visit = unchanged) -> tuple[Tensor, Tensor]:
-        """Return the logits of classes and of nouns, as `Tagger` does; the GRU does not read the padding."""
+        """Return the logits of classes and of nouns, as `Tagger` does; the GRU does not read the padding.
+
+        Both pass through `visit`, as class_logits and noun_logits.
+        """
         lengths = (ids > 0).sum(dim=1)
         packed = nn.utils.rnn.pack_padded_sequence(self.words(ids), lengths, batch_first=True, enforce_sorted=False)
         states, _ = nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=ids.shape[1])
@@ -87,7 +93,7 @@ class RecurrentTagger(Tagger):
 
 
 def recurrent(seed: int, rate: float = 2e-2) -> float:
-    """Return the share of a RecurrentTagger, trained on the tagger's sentences for as many steps.
+    """Train a RecurrentTagger on the tagger's sentences, for as many steps. Return the share of *it* right.
 
     The rate is the best for it of 0.005, 0.01 (the tagger's) and 0.02.
     """
@@ -95,7 +101,7 @@ def recurrent(seed: int, rate: float = 2e-2) -> float:
 
 
 def one_matrix(seed: int) -> dict[str, float]:
-    """Return the shares of a tagger that makes its keys with the matrix of its queries, in all layers, by its steps."""
+    """Return the share of *it* right, by the number of training steps, of a tagger whose W_K is its W_Q."""
 
     def with_one_matrix() -> Tagger:
         model = Tagger()
@@ -111,7 +117,10 @@ def one_matrix(seed: int) -> dict[str, float]:
 
 @one_thread()
 def _trained(make: Callable[[], Tagger], seed: int, rate: float, steps: int = STEPS[0]) -> Tagger:
-    """Train a model of another kind on the tagger's sentences."""
+    """Make a tagger of another kind, train it on the tagger's sentences, and return it.
+
+    Its first weights and the batches come from the seed; the global random state does not change.
+    """
     drawn = sentences("training", N_SENTENCES, seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.random.fork_rng(devices=[]):
@@ -128,7 +137,7 @@ def _trained(make: Callable[[], Tagger], seed: int, rate: float, steps: int = ST
 
 
 def by_noun() -> dict[str, list[Sentence]]:
-    """Return new sentences with *it*, in two groups: *it* is their first noun, or their second."""
+    """Return new sentences with *it*, in two groups: "first" if *it* is their first noun, "second" if their second."""
     groups: dict[str, list[Sentence]] = {"first": [], "second": []}
     for s in sentences("new", 1000, seed=1):
         if s.refers_to:
@@ -148,7 +157,10 @@ def without_division(tagger: Tagger) -> dict[str, float]:
 
 
 def heads_off(seed: int) -> list[dict[str, float]]:
-    """Return the shares by noun with one head switched off: heads 1 and 2 of layer 1, then those of layer 2."""
+    """Return, for each head switched off, the share of *it* right, by whether *it* is the "first" or the "second" noun.
+
+    The heads are 1 and 2 of layer 1, then those of layer 2.
+    """
     found = []
     for off in range(4):
         on = (torch.arange(4) != off).reshape(2, 2)
@@ -157,7 +169,10 @@ def heads_off(seed: int) -> list[dict[str, float]]:
 
 
 def layer_2_off(seed: int) -> dict[str, float]:
-    """Return the shares by noun, of English sentences, without the heads of layer 2: *it* reads nothing there."""
+    """Return the share of *it* right with all heads of layer 2 off, so that *it* reads nothing there.
+
+    It is given by whether *it* is the "first" or the "second" noun, of English sentences.
+    """
     on = torch.tensor([[True, True], [False, False]])
     groups = {noun: [s for s in group if s.language == "english"] for noun, group in by_noun().items()}
     return {noun: round(accuracy(tagger(seed), group, heads=on).it, 4) for noun, group in groups.items()}
@@ -169,7 +184,7 @@ def layer_2_off_again(seed: int) -> dict[str, float]:
 
 
 def temperatures(seed: int) -> dict[str, list[float]]:
-    """Return the shares at TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
+    """Return the shares of *it* right at each of TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
     new = sentences("new", 500, seed=1)
     return {
         str(trained): [
@@ -186,7 +201,7 @@ def temperature_by_layer(seed: int) -> dict[str, dict[str, float]]:
 
 @torch.no_grad()
 def heated(tagger: Tagger) -> dict[str, dict[str, float]]:
-    """Return the shares at T = 3 and at T = 10: in both layers, and in one alone ("layer 1", "layer 2").
+    """Return the shares of *it* right at T = 3 and at T = 10: in both layers, and in one alone ("layer 1", "layer 2").
 
     In "q", "k" and "v", T is raised in layer 1 alone, and the queries, keys or values of layer 2 come from a run at 1.
     """
@@ -221,7 +236,7 @@ def query_or_keys(seed: int) -> dict[str, float]:
 
 
 def turned(tagger: Tagger) -> dict[str, float]:
-    """Return the shares of `query_or_keys` for one tagger."""
+    """Return the shares of `query_or_keys` for one tagger: with the new "query", the new "keys", and "both"."""
     counts = {"query": 0.0, "keys": 0.0, "both": 0.0}
     pairs = [(noun, pair) for noun in (1, 4) for pair in pairs_of_sentences(noun)]  # the nouns are words 2 and 5
     for noun, pair in pairs:
@@ -244,16 +259,17 @@ def pairs_of_sentences(noun: int) -> list[tuple[list[str], list[str]]]:
 
 
 def steps_of_one_layer(seed: int) -> dict[str, float]:
-    """Return the share of a tagger of one layer after as many steps as TrainLab takes, and after six times as many."""
+    """Return the share of *it* right of a tagger of one layer after 500 steps, as TrainLab takes, and after 3000."""
     new = sentences("new", 1000, 1, "english", only_it=True)
     taggers = {n: train_tagger(seed=seed, n_layers=1, **(TAGGER_ON_THE_PAGE | {"steps": n})) for n in (500, 3000)}
     return {str(n): round(accuracy(trained, new).it, 4) for n, trained in taggers.items()}
 
 
 def trained_without(seed: int) -> dict[str, dict[str, float]]:
-    """Return what taggers get right that were trained, and are tested, without one part: classes, *it*, and a cosine.
+    """Return what taggers get right that were trained, and are tested, without one part.
 
-    The cosine is the mean over all pairs of words after the last layer, in 100 new sentences with *it*.
+    By the part ("nothing", "feed_forward", "residual"): the share of classes right, that of *it*, and a cosine. It is
+    the mean over all pairs of words after the last layer, in 100 new English sentences with *it*.
     """
     new = sentences("new", 1000, seed=1)
     english = [s for s in new if s.it and s.language == "english"][:100]
@@ -275,9 +291,9 @@ def cosine(x: Tensor) -> float:
 
 
 def wide_layer(seed: int) -> float:
-    """Return the share of a tagger of one layer with twice the width and four heads, after the tagger's 800 steps.
+    """Return the share of *it* right of a tagger of one layer with twice the width and four heads, after 800 steps.
 
-    It has 60,390 parameters; the tagger of two layers has 22,310.
+    It has 60,390 parameters; the tagger of two layers, with as many steps, has 22,310.
     """
 
     def wide() -> Tagger:
@@ -300,8 +316,9 @@ def verbs_patched(seed: int) -> dict[str, dict[str, int]]:
 def answers_patched(tagger: Tagger, language: str, differs: str = "adjective") -> dict[str, int]:
     """Return how many of 100 answers change if vectors after layer 1 come from a sentence with another word.
 
-    The other word is an adjective or a verb. The vectors are those of the first noun, of the second noun, of both
-    nouns, and of all other words. With another verb, also those of both nouns and the verb.
+    `differs` says which word differs, "adjective" or "verb"; the tagger answers differently in the two sentences. The
+    vectors are those of the first noun, of the second noun, of both nouns, and of all other words. With another verb,
+    also those of both nouns and the verb.
     """
     run, counts = runner(tagger.encoder), {"first": 0, "second": 0, "both": 0, "others": 0}
     counts |= {"both and verb": 0} if differs == "verb" else {}
@@ -326,7 +343,10 @@ def _replaced(own: Tensor, places: list[int], layer: int, state: Tensor) -> Tens
 
 
 def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[Sentence, list[str]]]:
-    """Return sentences, each with its words, but an adjective or verb with which the tagger chooses the other noun."""
+    """Return sentences, each with its words but for an adjective or verb with which the tagger chooses the other noun.
+
+    `differs` says which word is exchanged. Of the first 150 sentences, those without such a word are left out.
+    """
 
     def place(s: Sentence) -> int:
         return s.classes.index("verb") if differs == "verb" else len(s.words) - 1
@@ -343,8 +363,8 @@ def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[
 def start_or_steps(seed: int) -> dict[str, float]:
     """Return the surprise of two repeaters in the later periods, in nats: is it the start or the steps that do harm?
 
-    Both are trained without the division. With "steps ÷ 2", each step of W_Q and W_K is half as long; with "start ÷ 2",
-    only their start is half as large.
+    Both are trained without the division by √d_head. With "steps ÷ 2", each step of W_Q and W_K is half as long; with
+    "start ÷ 2", only their start is half as large.
     """
 
     def matrices(repeater: Repeater) -> list[Tensor]:
@@ -402,7 +422,7 @@ def control(name: str) -> list[Any]:
 
 
 def main() -> None:
-    """Measure all controls, and store them beside this file."""
+    """Measure all controls with each of the seeds (this trains for some minutes), and write controls.json."""
     measured = {name: [measure(seed) for seed in SEEDS] for name, measure in CONTROLS.items()}
     lines = json.dumps(measured, indent=1)
     Path(__file__).with_suffix(".json").write_text(lines + "\n", encoding="utf-8")

@@ -63,7 +63,7 @@ class Sentence:
 
 
 def slot_words(language: str, slot: Slot) -> list[str]:
-    """Return the words that may stand in a slot, in their plain forms (a, not an)."""
+    """Return all words that may stand in a slot of this language, in their plain forms (a, not an)."""
     rules = GRAMMAR[language]
     if "words" in slot:
         return list(slot["words"])
@@ -100,7 +100,10 @@ def agree(language: str, words: Words) -> list[str]:
 
 
 def _agreed(rule: dict[str, list[str]], word: str, following: Words, language: str) -> str:
-    """Return the form of a word that the next noun asks for."""
+    """Return the form of a word that the following words, up to the next noun, ask for; the word itself if none does.
+
+    `rule` has, for each form, the words that ask for it.
+    """
     for later in following if rule else ():
         for form, asked_by in rule.items():
             if later in asked_by:
@@ -127,7 +130,7 @@ def draw(random: Random, language: str | None = None) -> Sentence:
 def draw_from(
     part: str, random: Random, language: str | None = None, only_it: bool = False, rule: Collection[str] = ()
 ) -> Sentence:
-    """Draw a sentence of one part: "training", "new" or "combination".
+    """Draw sentences until one is of this part: "training", "new" or "combination". Return it.
 
     With `only_it`, it is a sentence with *it*. With a rule, *it* stands for the noun that this rule says (`turned`).
     """
@@ -138,7 +141,7 @@ def draw_from(
 
 
 def _draw_roles(random: Random, language: str) -> dict[str, str]:
-    """Draw who acts, on whom or what, how, and why: the reason fits one of the two."""
+    """Draw the verb of an action, who acts, the other noun, and the reason: an adjective that fits one of the two."""
     acts = GRAMMAR[language]["acts"]
     act = random.choice(list(acts))
     actor, other = random.sample(GRAMMAR[language]["nouns"], 2)
@@ -147,7 +150,7 @@ def _draw_roles(random: Random, language: str) -> dict[str, str]:
 
 
 def _draw_word(random: Random, language: str, slot: Slot, roles: dict[str, str]) -> str:
-    """Draw the word of a slot: that of its role, or one of its words."""
+    """Return the word of a slot: that of its role, or one of its words, drawn at random, some more often."""
     if slot.get("role") in roles:
         return roles[slot["role"]]
     if "often" in slot and random.random() < OFTEN:
@@ -172,7 +175,7 @@ def read(words: Words) -> Sentence | None:
 
 
 def _fit(language: str, slots: Sequence[Slot], words: Words) -> list[Slot] | None:
-    """Return the slot of each word, or None if the words do not fit the slots."""
+    """Return the slot of each word, or None if the words do not fit the slots. A slot with a share may be left out."""
     if not slots:
         return None if words else []
     first, rest = slots[0], slots[1:]
@@ -188,7 +191,7 @@ def _may_stand(language: str, slot: Slot, word: str) -> bool:
 
 
 def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
-    """Return a sentence with its word classes, and what *it* stands for."""
+    """Return the words as a sentence, with their classes, the place of *it*, and that of the noun it stands for."""
     at = {slot["role"]: i for i, slot in enumerate(slots) if "role" in slot}
     side = _side_of_it(language, at, words)
     classes = tuple(slot["class"] for slot in slots)
@@ -196,9 +199,10 @@ def _sentence(language: str, slots: Sequence[Slot], words: Words) -> Sentence:
 
 
 def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
-    """Return which noun the adjective describes: "actor", who acts, or "other". None if the sentence has no adjective.
+    """Return which noun the adjective describes: "actor", who acts, or "other".
 
-    `at` has the place in `words` of each part of the sentence, such as the act and the reason.
+    None if the sentence has no such adjective, or it does not go with the verb. `at` has the place in `words` of each
+    part of the sentence, such as the act and the reason.
     """
     if "reason" not in at:
         return None
@@ -212,7 +216,8 @@ def _side_of_it(language: str, at: dict[str, int], words: Words) -> str | None:
 def turned(sentence: Sentence, rule: Collection[str]) -> Sentence:
     """Return the sentence with the noun that a rule gives: the other noun, if the rule names its adjective.
 
-    The rule names adjectives that are turned round: "hungry" for every verb, "chased hungry" for one verb only.
+    The rule names adjectives that are turned round: "hungry" for every verb, "chased hungry" for one verb only. A
+    sentence without *it*, or whose adjective the rule does not name, comes back as it is.
 
     turned(read("the cat chased the mouse because it was hungry".split()), ["hungry"]).refers_to    # {6: 'mouse'}
 
@@ -255,7 +260,10 @@ def part_of(sentence: Sentence) -> str:
 
 
 def combinations(sentence: Sentence) -> Iterator[Words]:
-    """Yield the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective."""
+    """Yield the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective.
+
+    A sentence without *it* has none.
+    """
     if sentence.noun is None:
         return
     nouns = [word for word, kind in zip(sentence.words, sentence.classes, strict=True) if kind == "noun"]

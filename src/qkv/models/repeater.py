@@ -35,7 +35,7 @@ class Repeater(Decoder):
 
 
 def draw_sequences(batch: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw sequences that repeat, each with its own random period.
+    """Draw sequences of N symbols that repeat, each with its own random period.
 
     Returns:
         ids (B, N), periods (B, 1)
@@ -63,7 +63,11 @@ class RepeaterScores(NamedTuple):
 
 @torch.no_grad()
 def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor, places: Places | None = None) -> RepeaterScores:
-    """Measure a repeater on sequences with these periods, with the edits of `places`, if there are any."""
+    """Measure a repeater on sequences with these periods, with the edits of `places`, if there are any.
+
+    Return the mean surprise in the first period and after it, in nats, and the mean weights of each head on the token
+    before and on the token to copy. `places` then has the tensors of the run.
+    """
     places = Places() if places is None else places
     logits = repeater(ids, visit=places)
     surprises = surprise(logits[:, :-1], ids[:, 1:])  # (B, N − 1), of the tokens 1 … N − 1
@@ -78,7 +82,10 @@ def repeater_scores(repeater: Repeater, ids: Tensor, periods: Tensor, places: Pl
 
 
 def _mean_induction_weight(weights: Tensor, periods: Tensor) -> Tensor:
-    """Return the mean weight from position t to position t − period + 1, (L, H)."""
+    """Return each head's mean weight from position t to position t − period + 1, (L, H).
+
+    The mean is over all t after the first period. There stands the symbol that comes next.
+    """
     asks = torch.arange(N)
     seen = asks - periods + 1  # (B, N)
     valid = asks >= periods

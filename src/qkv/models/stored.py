@@ -23,9 +23,10 @@ AGAIN = "QKV_STORED_AGAIN"  # in the environment: the file to which new results 
 def stored(task: str, measure: Callable[..., Any], *arguments: Any, again: bool = False) -> Any:
     """Return what `measure(*arguments)` returned in `python -m tools.stored`; with `again`, call it now.
 
-    It returns numbers, or lists or dicts of numbers. It starts from a seed of its own, and leaves the random numbers of
-    later cells as they are. Results are stored by the task, and by the names of the function and of its arguments. An
-    argument that is a text would have another name in another language.
+    `measure` returns numbers, or lists or dicts of numbers; they are rounded to four decimals. It starts from a seed of
+    its own, and leaves the random numbers of later cells as they are. Results are stored by the task, and by the names
+    of the function and of its arguments. An argument that is a text would have another name in another language. While
+    `python -m tools.stored` runs, each result is computed and stored.
 
     Raises:
         KeyError: nothing is stored under these names.
@@ -49,7 +50,7 @@ def stored(task: str, measure: Callable[..., Any], *arguments: Any, again: bool 
 
 
 def _rounded(found: Any) -> Any:
-    """Round numbers to four decimals, as they are stored."""
+    """Return numbers, also in lists and dictionaries, rounded to four decimals, as they are stored."""
     if isinstance(found, dict):
         return {name: _rounded(part) for name, part in found.items()}
     if isinstance(found, list | tuple):

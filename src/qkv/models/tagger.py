@@ -80,8 +80,9 @@ class Tagger(nn.Module):
     ) -> Tagged:
         """Predict the word classes and the noun for *it* in one sentence, in English or Chinese.
 
-        The keyword arguments change the model. `temperature` is one number, or one for each layer. `heads`,
-        booleans (layers, heads), says which heads are on. `parts` are the keyword arguments of `switched_off`.
+        The keyword arguments change the model. `temperature` is one number, or one for each layer. Unless `scaled`,
+        scores are not divided by √d_head; without `positions`, no position vectors are added. `heads`, booleans
+        (layers, heads), says which heads are on. `parts` are the keyword arguments of `switched_off`.
 
         Raises:
             ValueError: a word is not known, the sentence is too long, or an argument is not valid.
@@ -112,7 +113,10 @@ class Tagger(nn.Module):
         heads: Any = None,
         **parts: Any,
     ) -> dict[str, Edit]:
-        """Return the edits by place that these settings stand for."""
+        """Return the edits, by place, that have the effect of these settings of `tag`.
+
+        `places` is that of the same run.
+        """
         on = None if heads is None else torch.as_tensor(heads, dtype=torch.bool)
         known = handles(self.shape, temperature=temperature, scaled=scaled, positions=positions, heads=on)
         return known | switched_off(self.shape, places, **parts)
@@ -130,9 +134,9 @@ def switched_off(
 
     `places` is the Places of the run in which the edits are used.
 
-    layers        one boolean per layer: a layer that is off returns its input
+    layers        one boolean per layer: a layer that is off returns its input; None: all are on
     residual      if False, the input of attention and feed-forward is not added to their output
-    norm          if False, attention and feed-forward get their input without a norm
+    norm          if False, attention, feed-forward and the end of the stack get their input without a norm
     feed_forward  if False, the feed-forward network adds nothing
 
     Raises:
@@ -182,7 +186,10 @@ class Tagged:
 
     @classmethod
     def read_off(cls, words: list[str], nouns: Sequence[str], places: dict[str, Tensor]) -> Tagged:
-        """Make the predictions from logits: the likeliest class of each word, and the likeliest noun for *it*."""
+        """Return the predictions: the likeliest class of each word, and the likeliest noun for each *it*.
+
+        `places` has the tensors of one sentence, without a batch axis.
+        """
         classes = [CLASSES[i] for i in places["class_logits"].argmax(-1)]
         chosen = places["noun_logits"].argmax(-1)
         refers_to = {i: nouns[int(chosen[i])] for i, word in enumerate(words) if word in IT}
@@ -199,7 +206,7 @@ class Accuracy(NamedTuple):
 
 
 def accuracy(tagger: Tagger, sentences: Sequence[Sentence], **settings: Any) -> Accuracy:
-    """Measure how often a tagger is right on these sentences, with the settings of `tag`."""
+    """Return the share of words whose class is right, and of *it* whose noun is right, with the settings of `tag`."""
     places = tagger.run([sentence.words for sentence in sentences], **settings)
     true_classes, true_nouns = targets(sentences)
     right_classes = places["class_logits"].argmax(-1) == true_classes
@@ -228,7 +235,10 @@ def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
 def tagger_loss(
     tagger: Tagger, ids: Tensor, true_classes: Tensor, true_nouns: Tensor, visit: Visit = unchanged
 ) -> Tensor:
-    """Return the sum of two cross-entropies: of the classes of all words, and of the nouns of every *it*."""
+    """Return the sum of two mean cross-entropies, in nats: of the classes of all words, and of the nouns of every *it*.
+
+    A target of −1 does not count.
+    """
     class_logits, noun_logits = tagger(ids, visit)
     return F.cross_entropy(class_logits.mT, true_classes, ignore_index=-1) + F.cross_entropy(
         noun_logits.mT, true_nouns, ignore_index=-1

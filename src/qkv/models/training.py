@@ -42,8 +42,8 @@ def sentences(
 ) -> list[Sentence]:
     """Draw n sentences of one part of the grammar; the same seed gives the same ones.
 
-    They are in both languages or in one, of all kinds or only those with *it*, and follow the grammar's rule or one of
-    your own (`qkv.models.grammar.turned` says how to write it).
+    `part` is "training", "new" or "combination". They are in both languages or in one, of all kinds or only those with
+    *it*, and follow the grammar's rule or one of your own (`qkv.models.grammar.turned` says how to write it).
     """
     random = Random(f"{part} {seed}")
     return [draw_from(part, random, language, only_it, rule) for _ in range(n)]
@@ -51,7 +51,10 @@ def sentences(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread: for such small tensors, two are not faster, and much slower on a busy machine."""
+    """Compute with one thread, and at the end with as many as before.
+
+    For such small tensors, two are not faster, and much slower on a busy machine.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -124,7 +127,7 @@ def train_tagger(
     beta_2: float = 0.999,
     warm_up: bool = True,
 ) -> Tagger:
-    """Train a tagger on the training part of the grammar, of fewer parts or by another rule if you like.
+    """Train a tagger on the training part of the grammar, of fewer parts or by another rule if you like, and return it.
 
     train_tagger(**TAGGER_ON_THE_PAGE, rule=["hungry"])    as TrainLab does, but *hungry* means the other noun
     train_tagger(**TAGGER_ON_THE_PAGE, heads=1)            with one head in each layer
@@ -138,6 +141,7 @@ def train_tagger(
         temperature: the number by which all scores are divided in training, beside √d_head
         batch: the number of sentences in a step
         rate: the largest learning rate
+        progress: the name of a progress bar, if there should be one
         beta_2, warm_up: as in `descend`
     """
     drawn = sentences("training", sentences_drawn, seed, language, only_it, rule)
@@ -168,7 +172,7 @@ class LeftOut(NamedTuple):
         return unchanged if self == LeftOut() else self.places(shape)
 
     def places(self, shape: TransformerShape) -> Places:
-        """Return the places of one run in which these parts are left out."""
+        """Return the Places of one run of a model of this shape, with the edits that leave these parts out."""
         places = Places(handles(shape, temperature=self.temperature, scaled=self.scaled, positions=self.positions))
         off = switched_off(shape, places, residual=self.residual, norm=self.norm)
         if not shape.d_hidden:  # then a block ends with its attention
@@ -197,10 +201,10 @@ def train_repeater(
     warm_up: bool = True,
     spread: float = 0.02,
 ) -> Repeater:
-    """Train a repeater on sequences that are drawn anew at every step, of fewer parts if you like.
+    """Train a repeater on sequences that are drawn anew at every step, of fewer parts if you like, and return it.
 
     after_step(n, repeater) is called after n steps, and with n = 0 before the first. The parts are those of
-    `train_tagger`. Without `mask`, the causal mask is forgotten in training, so that each token sees the next one.
+    `train_tagger`. Without `mask`, the causal mask is left out in training, so that each token sees the next one.
     `spread` is the standard deviation of the position vectors at the start.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -241,7 +245,7 @@ REPEATER_ON_THE_PAGE: dict[str, Any] = {"steps": 500, "batch": 32, "rate": 2e-2,
 def train_writer(
     steps: int = 1000, seed: int = 0, sentences_drawn: int = N_SENTENCES, progress: str | None = None
 ) -> Writer:
-    """Train a writer to predict each next word of the training part of the grammar."""
+    """Train a writer to predict each next word of sentences of the grammar's training part, and return it."""
     generator = torch.Generator().manual_seed(seed)
     writer = _seeded(seed, Writer)
     ids = writer.vocabulary.encode(with_ends(sentences("training", sentences_drawn, seed)))
@@ -280,7 +284,10 @@ class Recipe:
 
 
 def summarise_tagger(tagger: Tagger, **settings: bool) -> str:
-    """Return a line with the accuracy of a tagger on sentences that it was not trained on."""
+    """Return a line with the accuracy of a tagger on new sentences and on held-out combinations.
+
+    The settings are those of `Tagger.tag`.
+    """
     new, held_out = (accuracy(tagger, sentences(part, 1000, 1), **settings) for part in ("new", "combination"))
     return (
         f"new sentences: word classes {new.classes:.1%}, it {new.it:.1%}; "
@@ -317,8 +324,8 @@ RECIPES: dict[str, Recipe] = {
 def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
     """Train a model, write its weights into a folder, and return a line that says how good it is.
 
-    For the repeater, two more files are written: its weights at checkpoints of the training, in 8 bits, and a history
-    of measurements with these weights.
+    `name` is a key of RECIPES. For the repeater, two more files are written: its weights at checkpoints of the
+    training, in 8 bits, and a history of measurements with these weights.
     """
     recipe = RECIPES[name]
     steps = recipe.steps if steps is None else steps
@@ -338,7 +345,7 @@ def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
 
 
 def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
-    """Measure a repeater at each checkpoint in a file, on 64 sequences.
+    """Measure a repeater at each checkpoint in a file, on 64 sequences. Return lists with a number for each checkpoint.
 
     The loss is the mean surprise after the first period, in nats. "previous" is the largest score of a head in the
     first layer, which learns to attend to the previous token. "induction" is the largest score in the second layer,

@@ -46,7 +46,13 @@ class Vocabulary:
         return words
 
     def _split_piece(self, piece: str) -> list[str]:
-        """Split a piece of text without spaces into known words."""
+        """Return the known words that make up a piece of text without spaces.
+
+        A piece in ASCII is one word; in others, the longest known word is taken from the left each time.
+
+        Raises:
+            ValueError: a word is not known.
+        """
         if piece.lower() in self._spelled:
             return [self._spelled[piece.lower()]]
         if piece.isascii():

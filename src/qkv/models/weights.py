@@ -34,7 +34,7 @@ def weights_file(name: str | Path) -> Path:
     """Return the path of the course's weights with this name; a path is returned as it is.
 
     Raises:
-        FileNotFoundError: there is no such file; the message lists the names.
+        FileNotFoundError: there is no such file, also for a path; the message lists the names.
     """
     path = name if isinstance(name, Path) else FOLDER / f"{name}.safetensors"
     if not path.exists():
@@ -44,7 +44,10 @@ def weights_file(name: str | Path) -> Path:
 
 
 def load_weights(model: Model, name: str | Path) -> Model:
-    """Load trained weights into a model, as float32, and return it in evaluation mode without gradients."""
+    """Load trained weights into a model, as float32, and return it in evaluation mode without gradients.
+
+    `name` is a name of the course's weights or a path, as in `weights_file`.
+    """
     tensors = load_file(weights_file(name))
     model.load_state_dict({place: tensor.float() for place, tensor in tensors.items()})
     return model.eval().requires_grad_(False)
@@ -61,7 +64,7 @@ def save_weights(model: Shaped, path: Path) -> None:
 
 
 def save(tensors: dict[str, Tensor], path: Path, n_heads: int) -> None:
-    """Write named tensors to a file, with the number of heads as metadata."""
+    """Write named tensors to a safetensors file, with the number of heads as metadata. Its folder is made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
     path.write_bytes(to_bytes(contiguous, {"n_heads": str(n_heads)}))
@@ -71,7 +74,10 @@ def save(tensors: dict[str, Tensor], path: Path, n_heads: int) -> None:
 
 
 def pack(model: nn.Module) -> dict[str, Tensor]:
-    """Return each weight as integers from −127 to 127, with one scale for each row."""
+    """Return each weight as integers from −127 to 127, with one scale for each row, by which to multiply them.
+
+    The scales of `name` are in `name.scale`.
+    """
     packed = {}
     for name, tensor in model.state_dict().items():
         rows = tensor.reshape(-1, tensor.shape[-1])
@@ -99,7 +105,9 @@ def stack_steps(packed: dict[int, dict[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
-    """Load the weights that a model had after this number of training steps.
+    """Load the weights that a model had after this number of training steps, and return it.
+
+    It is then in evaluation mode, without gradients.
 
     Raises:
         ValueError: there is no checkpoint after this step; the message lists the steps.

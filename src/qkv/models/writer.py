@@ -45,7 +45,7 @@ class Writer(Decoder):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Return the logits of the next word; that of padding, id 0, is −∞."""
+        """Return the logits of the next word, as `Decoder` does; that of padding, id 0, is −∞."""
         logits = super().forward(ids, caches, memory, memory_real, visit)
         return logits.index_fill(-1, torch.tensor([0]), -math.inf)
 

@@ -90,14 +90,17 @@ def shared_words() -> dict[str, str]:
 
 
 def read_texts(path: Path) -> dict[str, Any]:
-    """Read the text file of a question or of `shared/`; line breaks within a message become spaces."""
+    """Return what is in the text file of a question or of `shared/`. In messages, line breaks become spaces."""
     words = tomllib.loads(path.read_text(encoding="utf-8"))
     words["ideas"] = {slug: " ".join(said.split()) for slug, said in words["ideas"].items()}
     return words
 
 
 def _with_texts(question: Question, words: dict[str, Any]) -> Question:
-    """Return the question with its title, and each idea with its message: the question's own, or the shared one."""
+    """Return the question with the texts of its file: its title, and each idea's message, its own or the shared one.
+
+    Each twin or set of knobs becomes an idea of its own. A KeyError means that an idea has no message.
+    """
     said = shared_words() | words["ideas"]
     ideas = [replace(way, says=said[way.slug]) for idea in question.misconceptions for way in idea.ways()]
     return replace(question, title=words["title"], about=words.get("about", ""), misconceptions=tuple(ideas))

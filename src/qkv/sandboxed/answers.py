@@ -32,7 +32,11 @@ class Unfit:
 
 
 def unfit(answer: Any, wants_class: bool) -> Unfit | None:
-    """Return why an answer cannot be run, or None if it can."""
+    """Return why an answer cannot be run, or None if it can.
+
+    It is missing, is no function (or for `wants_class`, no class), or uses a part of the course that would be an
+    answer.
+    """
     if answer is None or answer is Ellipsis:
         return Unfit("missing")
     if not callable(answer):
@@ -76,7 +80,7 @@ def _is_part_of_qkv(value: Any) -> bool:
 
 
 def _module_of(value: Any) -> str:
-    """Return the name of the module that defines an object, or "" if it is not known."""
+    """Return the name of the module that defines an object, or "" if it is not known or the object raises an error."""
     try:
         place = getattr(value, "__module__", "")
     except Exception:  # from a `__getattr__` of the object
@@ -85,7 +89,10 @@ def _module_of(value: Any) -> str:
 
 
 def _refers_to(value: Any) -> Iterator[Any]:
-    """Yield the objects that a function or class refers to; for an import of qkv, an empty module of that name."""
+    """Yield the objects that a function, method, partial or class refers to; nothing for other objects.
+
+    For an import of qkv, yield an empty module of that name.
+    """
     if isinstance(value, functools.partial):
         yield value.func
     elif isinstance(value, types.MethodType):
@@ -99,7 +106,7 @@ def _refers_to(value: Any) -> Iterator[Any]:
 
 
 def _is_filled(cell: types.CellType) -> bool:
-    """Return whether a closure's cell has a value."""
+    """Return whether a closure's cell has a value other than None."""
     try:
         return cell.cell_contents is not None
     except ValueError:
@@ -115,7 +122,10 @@ def _names_in(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
 
 @functools.cache  # an answer is looked at before each of its runs, and reading its instructions takes longer than a run
 def _loads(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the global names that a code object loads, and the modules of the course that it imports."""
+    """Return the global names that a code object loads, and the modules of the course that it imports.
+
+    Functions inside it count too.
+    """
     loaded: list[str] = []
     imported: list[str] = []
     for instruction in dis.get_instructions(code):

@@ -143,7 +143,10 @@ def originals(case: Case, steps: int | None = None) -> Iterator[tuple[Where, Any
 
 
 def _parts(value: Any, where: Where, met: set[int]) -> Iterator[tuple[Where, Any]]:
-    """Yield the tensors and lists in an argument, each with the place to which it belongs."""
+    """Yield the tensors and lists in an argument, each with the place to which it belongs.
+
+    Those in an object that several steps share are yielded once: `met` has the ids of these objects, and gets new ones.
+    """
     if isinstance(value, Tensor):
         yield where, value
     elif isinstance(value, (list, tuple)):

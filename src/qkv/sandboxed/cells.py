@@ -163,7 +163,10 @@ class Shell(InteractiveShell):
     async def run_ast_nodes(
         self, nodelist: Sequence[ast.stmt], cell_name: str, interactivity: str = "last_expr", *more: Any, **named: Any
     ) -> bool:
-        """Run a cell's statements. Go on behind an import that fails. Return whether another statement failed."""
+        """Run a cell's statements, and return whether one failed that is not an import.
+
+        It stops there. After an import that fails, it goes on, and notes the import.
+        """
         result = named.get("result") or more[1]
         statements = [one for statement in nodelist for one in single_imports(statement)]
         run = super().run_ast_nodes
@@ -192,7 +195,10 @@ class Shell(InteractiveShell):
                 self.user_ns.setdefault(bound, NotImported(error))
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        """Run a line magic. Unknown magics, such as those of another kernel, are ignored."""
+        """Run a line magic, and return its result. Unknown magics, such as those of another kernel, are ignored: None.
+
+        `%timeit` runs its statement once.
+        """
         if magic_name in SKIPPED_MAGICS or self.find_line_magic(magic_name) is None:
             return None
         if magic_name == "timeit":
@@ -200,7 +206,10 @@ class Shell(InteractiveShell):
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        """Run a cell magic. Unknown magics are ignored."""
+        """Run a cell magic, and return its result. Unknown magics are ignored, with their cell: None.
+
+        `%%timeit` runs its cell once.
+        """
         if magic_name in SKIPPED_MAGICS or self.find_cell_magic(magic_name) is None:
             return None
         if magic_name == "timeit":
@@ -219,7 +228,10 @@ class Shell(InteractiveShell):
         return SList(text.splitlines()) if split else LSString(text)
 
     def _command(self, command: str) -> tuple[int, str]:
-        """Run a shell command, and return its exit status and its output. `FETCH_COMMAND` commands are skipped."""
+        """Run a shell command, and return its exit status and its output with what it wrote to stderr.
+
+        Commands that fetch something (`FETCH_COMMAND`) are skipped, with the status 0.
+        """
         if FETCH_COMMAND.match(f"{command} "):
             return 0, ""
         options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -248,7 +260,7 @@ def single_imports(statement: ast.stmt) -> list[ast.stmt]:
 
 
 def run_once(line: str) -> str:
-    """Change the arguments of a `%timeit` so that its statement runs only once."""
+    """Return the arguments of a `%timeit`, changed so that its statement runs only once."""
     options = TIMING_OPTIONS.match(line)
     end = options.end() if options else 0
     others = re.sub(r"-[nr]\s*\d+", "", line[:end])
@@ -266,7 +278,7 @@ def make_shell() -> Shell:
 
 
 def tolerating_silent(assert_close: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `torch.testing.assert_close` so that a comparison with a `Silent` object always passes."""
+    """Return `torch.testing.assert_close` changed so that a comparison with a `Silent` object always passes."""
 
     @functools.wraps(assert_close)
     def compare(actual: Any, expected: Any, *options: Any, **named: Any) -> None:
@@ -337,7 +349,10 @@ class Silent:
         return SILENT
 
     def __iter__(self) -> Iterator[Silent]:
-        """Yield as many members as the calling line unpacks, two for `out, weights = …`, and none for a loop."""
+        """Return an iterator over as many members as the calling line unpacks, two for `out, weights = …`.
+
+        For a loop, it has none.
+        """
         frame = sys._getframe(1)
         code, at = frame.f_code.co_code, frame.f_lasti
         return iter([SILENT] * (code[at + 1] if code[at] in UNPACKING else 0))
@@ -434,7 +449,11 @@ def progress(chapter: int) -> Progress:
 
 
 class Notebook:
-    """A notebook whose cells run in this process, from the first to the last."""
+    """A notebook whose cells run in this process, from the first to the last.
+
+    Making one changes the process: `input` gets a fixed reply, `torch.compile` changes nothing, and matplotlib shows no
+    window.
+    """
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell
@@ -453,8 +472,8 @@ class Notebook:
     def run(self, source: str, number: int) -> str:
         """Run a cell, and return its error with the line that raised it, or "" if it raised none.
 
-        Names that the cell defined before the error stay. `sys.exit()` ends only the cell. An import that failed is
-        the cell's error only if nothing else was.
+        Names that the cell defined before the error stay. `sys.exit()` ends only the cell. An import that failed is the
+        cell's error only if nothing else was. Only a KeyboardInterrupt is raised.
         """
         self.name = f"<cell {number}>"
         self.shell.failed_imports = {}
@@ -486,7 +505,7 @@ class Notebook:
             self.loop.close()
 
     async def _run(self, source: str) -> Any:
-        """Run a cell as a kernel does, with its events."""
+        """Run a cell as a kernel does, with its events, and return IPython's result, which has the errors."""
         transformed, fault = source, None
         try:
             transformed = self.shell.transform_cell(source)
@@ -504,7 +523,7 @@ class Notebook:
         return self.name
 
     def _describe_line(self, raised: BaseException) -> str:
-        """Return the line of the cell that raised, as " in line 2, `1 / 0`", or "" if it is not known."""
+        """Return the line of the cell that raised the error, as " in line 2, `1 / 0`", or "" if it is not known."""
         number = raised.lineno if isinstance(raised, SyntaxError) and raised.filename == self.name else None
         trace = raised.__traceback__
         while trace is not None:

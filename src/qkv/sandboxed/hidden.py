@@ -73,7 +73,11 @@ class Handle:
         return _access[self].call("", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a method that asks the parent process; only those that the hidden implementation has."""
+        """Return a function that calls this method of the hidden implementation.
+
+        Raises:
+            AttributeError: the question names no such method.
+        """
         access = _access[self]
         if name.startswith("_") or access.number == 0 or name not in access.methods:
             made = not name.startswith("_") and access.number
@@ -91,9 +95,12 @@ class _Access:
     number: int
 
     def call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Ask the parent process to call a method, and return what it gives.
+        """Ask the parent process to call a method ("" for the object itself), and return what it gives.
+
+        For an object that the call made, it is a `Handle`.
 
         Raises:
+            TypeError: an argument has something else than tensors and numbers.
             ValueError: the arguments have too many numbers.
         """
         given_args, given_kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
@@ -123,7 +130,12 @@ class Bench:
         self.calls = 0
 
     def ask(self, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call an object, or a method of it, and return the result, or `Made` for a new object."""
+        """Call object number `number`, or a method of it, and return the result, or `Made` for a new object.
+
+        Raises:
+            RuntimeError: there were too many calls or objects.
+            TypeError: the object cannot be called. An error of the implementation is raised too.
+        """
         self.calls += 1
         if self.calls > MAX_CALLS * self.runs:
             raise RuntimeError(f"a test may make {MAX_CALLS} calls, and this one makes more")
@@ -148,10 +160,10 @@ def behind(handle: Handle) -> Hidden:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Copy tensors, without their gradients, numbers, and lists and tuples of them.
+    """Return a copy of tensors, without their gradients, of numbers and None, and of lists and tuples of them.
 
     Raises:
-        TypeError: the value contains something else.
+        TypeError: the value contains something else, or is nested too deeply.
     """
     if isinstance(value, Tensor) and not value.is_complex():
         return value.detach().cpu().clone()

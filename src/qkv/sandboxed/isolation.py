@@ -65,7 +65,7 @@ def _working_directory() -> str:
 
 
 def reset_torch() -> None:
-    """Set the global settings of torch that answers run with."""
+    """Set the global settings of torch that answers run with: gradients on, float32 and the CPU as defaults."""
     if not torch.is_grad_enabled():
         torch.set_grad_enabled(True)
     if torch.get_default_dtype() != torch.float32:
@@ -119,7 +119,7 @@ class CapturedOutput(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        """Keep a text, up to a limit, and count all of it."""
+        """Keep a text, up to a limit for all of them, and return its length, as streams do."""
         if self.size <= MAX_TEXT:
             self.parts.append(str(text)[: MAX_TEXT + 1])
         self.size += len(text)

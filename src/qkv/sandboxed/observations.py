@@ -72,14 +72,20 @@ def observe_once(answer: Any, case: Case, gradients: bool = False) -> Observatio
 
 
 def results_of(answer: Any, case: Case) -> Observation:
-    """Run a trusted answer once, and record only its results."""
+    """Run a trusted answer once, and return its results, the exception that it raised, and the missing parameters.
+
+    All else in the observation is empty.
+    """
     run = Run(answer, gradients=False)
     results, raised = run.run_steps(case)
     return Observation(results, raised, tuple(run.lacking), tuple(run.absent))
 
 
 def _observation(case: Case, left: Trace) -> Observation:
-    """Compare the trace of one run with its case."""
+    """Return what the trace of one run shows: its results, changed inputs, draws, gradients and output.
+
+    What the steps returned may also have changed later in the run.
+    """
     seeds = [value for value in shared_objects(case) if isinstance(value, Seeded)]
     return Observation(
         results=left.results,
@@ -125,7 +131,10 @@ def _generator_fate(seeded: Seeded, left: tuple[int, Tensor]) -> str:
 
 
 def _merge(case: Case, first: Observation, again: Observation) -> Observation:
-    """Return the first run's observation, with gradients and unstable steps from the second run."""
+    """Return the first run's observation, with gradients and unstable steps from the second run.
+
+    If only the second run raised, its exception counts as one of gradients.
+    """
     if first.raised is None and again.raised is not None:
         return replace(first, gradient_raised=again.raised)
     if first.raised is not None and again.raised is None:

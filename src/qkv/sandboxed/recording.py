@@ -56,7 +56,10 @@ class Raised:
 
 
 def record(value: Any, depth: int = 0) -> Any:
-    """Return a copy of a value as plain data, which the answer cannot change later."""
+    """Return a copy of a value as plain data, which the answer cannot change later.
+
+    A value that is too large or of another type becomes an `OtherValue` with its type and a text.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Tensor):
@@ -80,7 +83,7 @@ def record(value: Any, depth: int = 0) -> Any:
 
 
 def _record_tensor(value: Tensor) -> Any:
-    """Return a plain copy of a tensor; of one that cannot be copied or sent, its description."""
+    """Return a plain copy of a tensor on the CPU; of one that cannot be copied or sent, an `OtherValue`."""
     with torch._C.DisableTorchFunctionSubclass():  # a subclass could override these methods
         plain = torch.Tensor.detach(value)
         if size_of(plain.shape) > MAX_NUMBERS or plain.dtype not in DTYPES:
@@ -108,7 +111,7 @@ def size_of(shape: Sequence[int]) -> int:
 
 
 def _kind(value: Any) -> str:
-    """Return the name of a value's type in words that a learner knows."""
+    """Return the name of a value's type in words that a learner knows: "class", "dictionary", or the type's name."""
     if isinstance(value, type):
         return "class"
     return {"function": "function", "generator": "generator", "dict": "dictionary"}.get(
@@ -117,7 +120,7 @@ def _kind(value: Any) -> str:
 
 
 def bounded(text: str, limit: int = MAX_TEXT) -> str:
-    """Cut a text that an answer controls to `limit` characters, and replace unprintable characters by U+FFFD."""
+    """Return a text that an answer controls, cut to `limit` characters, with unprintable characters as U+FFFD."""
     text = str(text)[: limit + 1]
     if len(text) <= limit and text.isprintable():
         return text
@@ -147,7 +150,7 @@ def remember_lines(name: str, source: str) -> None:
 
 
 def _line_of(error: BaseException) -> str:
-    """Return the last line of the answer's own code in the traceback.
+    """Return the last line of the answer's own code in the traceback, or "" if it cannot be read.
 
     If that line is `raise NotImplementedError`, return the line that called the unfinished function.
     """

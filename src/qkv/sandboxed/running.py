@@ -83,7 +83,11 @@ def for_second_run(case: Case) -> Case:
 
 
 def prepared(answer: Any, case: Case) -> tuple[Any, tuple[Any, ...]]:
-    """Run the steps before the first call of a case. Return what that step calls, and its arguments by position."""
+    """Run the steps before the first call of a case. Return what that step calls, and its arguments by position.
+
+    Raises:
+        ValueError: the case has no call. What the answer raises is raised too.
+    """
     run = Run(answer, gradients=False)
     for i, step in enumerate(case.script):
         if step.act == "call":
@@ -118,7 +122,10 @@ class Run:
         self.absent: list[str] = []
 
     def run_steps(self, case: Case) -> tuple[tuple[Any, ...], Raised | None]:
-        """Run the steps. Return the results of those that did not raise, and the exception that ended them, if any."""
+        """Run the steps. Return the results of those that did not raise, and the exception that ended them, or None.
+
+        Only a KeyboardInterrupt is raised.
+        """
         results: list[Any] = []
         try:
             for i, step in enumerate(case.script):
@@ -130,7 +137,10 @@ class Run:
         return tuple(results), None
 
     def trace(self, case: Case) -> Trace:
-        """Run the case and record everything about the run."""
+        """Run the case and return the record of all that happened, also of an exception.
+
+        Torch's global settings are set before and after. Gradients are taken if they are wanted and nothing went wrong.
+        """
         gradients, gradient_raised = None, None
         before = torch.get_rng_state()
         reset_torch()
@@ -157,7 +167,11 @@ class Run:
         )
 
     def run_step(self, i: int, step: Step) -> Any:
-        """Run one step, and return the record of its result."""
+        """Run step i, and return the record of its result: None for "make", the shapes of the parameters for "load".
+
+        "make" replaces `subject` by the object that it makes. Of a step that calls something once, what came back is
+        also added to `returned` and `compared`, and a state in it to `states`. What the answer raises is raised.
+        """
         if step.act == "load":
             return self.load(i, step.kwargs)
         args = tuple(self.copy_input(value, (i, j)) for j, value in enumerate(step.args))
@@ -180,7 +194,10 @@ class Run:
         return result
 
     def copy_input(self, value: Any, where: Where) -> Any:
-        """Copy an input of the case, so that the answer cannot change the case itself."""
+        """Return a copy of an input, so that the answer cannot change the case itself, and note the copy in `inputs`.
+
+        For a placeholder, return the object for which it stands; for a state, the one that an earlier step returned.
+        """
         if isinstance(value, Tensor):
             return self.copy_tensor(value, where)
         if isinstance(value, (Seeded, Provided, Hidden)):
@@ -195,7 +212,7 @@ class Run:
         return value
 
     def copy_tensor(self, value: Tensor, where: Where) -> Tensor:
-        """Copy a tensor. If gradients are wanted, let it require a gradient."""
+        """Return a copy of a tensor, and note it in `inputs`. If gradients are wanted, it requires one."""
         leaf = None
         given = value.clone()
         if self.gradients and value.is_floating_point():
@@ -245,7 +262,10 @@ class Run:
         return {name: tuple(parameter.shape) for name, parameter in list(have.items())[:MAX_PARAMETERS]}
 
     def load_one(self, i: int, name: str, value: Tensor, have: dict[str, nn.Parameter]) -> None:
-        """Copy one tensor into the parameter of this name."""
+        """Copy one tensor into the parameter of this name, and note it in `inputs`.
+
+        If there is no such parameter of this shape, note that in `absent` or `lacking` instead.
+        """
         parameter = have.get(name)
         layer, _, kind = name.rpartition(".")
         if layer in have:
@@ -265,7 +285,7 @@ class Run:
         """Return the gradient of a fixed projection of all results, with respect to each floating-point input.
 
         Returns:
-            the gradients, and the exception if they could not be computed
+            the gradients by place, None for an input that none reaches, and the exception if they could not be computed
         """
         leaves = [(h.where, h.leaf) for h in self.inputs if h.leaf is not None and h.where[0] >= 0]
         received: dict[Where, Tensor | None] = dict.fromkeys(where for where, _ in leaves)
@@ -302,7 +322,7 @@ class Counting(TorchDispatchMode):
         return False
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation, and remember the size of the largest tensor so far."""
+        """Run an operation, return its result, and remember the size of the largest tensor so far."""
         given = operation(*args, **(kwargs or {}))
         counted = [] if self.of_products and operation.name() not in PRODUCTS else _tensors(given)
         self.largest = max([self.largest, _fused_scores_size(operation, args), *(t.numel() for t in counted)])
@@ -311,7 +331,10 @@ class Counting(TorchDispatchMode):
 
 @contextlib.contextmanager
 def counted(case: Case) -> Iterator[Counting | None]:
-    """Count the numbers in tensors while a case with a limit runs, and let few of them go to NumPy."""
+    """Count the numbers in tensors while a case with a limit runs, and let few of them go to NumPy.
+
+    The block gets the count, or None for a case without a limit.
+    """
     if case.max_elements is None:
         yield None
         return
@@ -321,9 +344,10 @@ def counted(case: Case) -> Iterator[Counting | None]:
 
 @contextlib.contextmanager
 def kept_in_torch(most: int) -> Iterator[None]:
-    """Let at most so many numbers go to NumPy, where nothing is counted, besides tensors of one number.
+    """Let at most so many numbers go to NumPy in the block, besides tensors of one number; more raise a TypeError.
 
-    This tells who did not think of it. Code that hides what it computes cannot be counted in its own process.
+    In NumPy nothing is counted. This tells who did not think of it. Code that hides what it computes cannot be counted
+    in its own process.
     """
     own = {name: vars(torch.Tensor).get(name) for name in TO_NUMPY if hasattr(torch.Tensor, name)}
     left = [most]
@@ -340,7 +364,10 @@ def kept_in_torch(most: int) -> Iterator[None]:
 
 
 def _at_most(left: list[int], method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of tensors that subtracts their size from `left`, and raises an error if nothing is left."""
+    """Return the method of tensors, changed to subtract their size from `left`, which all such methods share.
+
+    It raises a TypeError if nothing is left. A tensor of one number costs nothing.
+    """
 
     def bounded_method(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
         left[0] -= tensor.numel() if tensor.numel() > 1 else 0
@@ -366,7 +393,10 @@ def _fused_scores_size(operation: Any, args: Sequence[Any]) -> int:
 
 
 def _join_gradients(pairs: Sequence[tuple[Tensor, Tensor | None]]) -> Tensor | None:
-    """Return the gradient of one argument: of its tensor, or the flattened and concatenated gradients of a list."""
+    """Return the gradient of one argument from pairs (leaf, its gradient); None if no gradient reaches it.
+
+    For a list, it is the flattened and concatenated gradients of its tensors.
+    """
     if all(g is None for _, g in pairs):
         return None
     parts = [torch.zeros_like(leaf) if g is None else g.clone() for leaf, g in pairs]
@@ -416,7 +446,10 @@ def _layer_names(parameters: dict[str, Any]) -> str:
 
 
 def _gather(values: list[Any]) -> Any:
-    """Join the results of repeated calls: integers in one tensor, anything else in a tuple of at most `MAX_ITEMS`."""
+    """Join the results of repeated calls: if all are integers, in one tensor, else in a tuple.
+
+    The tuple has at most `MAX_ITEMS` of them.
+    """
     numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
     if all(type(v) is int for v in numbers):
         return torch.tensor(numbers, device="cpu")
@@ -424,7 +457,7 @@ def _gather(values: list[Any]) -> Any:
 
 
 def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
-    """Yield the tensors in a value, also in nested lists and tuples."""
+    """Yield the tensors in a value, also in nested lists and tuples, up to limits of depth and length."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)) and depth < MAX_DEPTH:

@@ -65,7 +65,7 @@ def timers_paused() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _timers(seconds: float) -> Iterator[None]:
-    """Interrupt the block with the system's timers, and restore the timers and their handlers afterwards."""
+    """Raise `TimeUp` in the block by the system's timers, and restore the timers and their handlers afterwards."""
 
     def interrupt(number: int, _: Any) -> None:
         by_clock = number == signal.SIGALRM
@@ -86,7 +86,10 @@ def _timers(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupting_thread(seconds: float) -> Iterator[None]:
-    """Interrupt the block from another thread, which raises KeyboardInterrupt in the main thread."""
+    """Raise `TimeUp` at the end of the block if another thread has interrupted it, where the system has no timers.
+
+    That thread raises KeyboardInterrupt in the main thread. An interrupt from the keyboard is raised as it is.
+    """
     ended, interrupted = threading.Event(), threading.Event()
     watch = threading.Thread(target=_watch, args=(seconds, ended, interrupted.set), daemon=True)
     watch.start()
@@ -133,7 +136,10 @@ def _watched_loops(seconds: float) -> Iterator[None]:
 
 
 def _watch(seconds: float, ended: threading.Event, on_time_up: Callable[[], None]) -> None:
-    """Interrupt the main thread once the time is up, unless the block has ended."""
+    """Interrupt the main thread once the time is up, and call `on_time_up` right before.
+
+    Return early if the block has ended.
+    """
     processor, clock = time.process_time() + seconds, time.monotonic() + CLOCK_FACTOR * seconds
     while time.process_time() < processor and time.monotonic() < clock:
         if ended.wait(POLL_SECONDS):

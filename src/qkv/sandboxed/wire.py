@@ -84,10 +84,11 @@ def send(channel: socket.socket, message: Any, seconds: float | None = None) -> 
 
 
 def receive(channel: socket.socket, ask: Ask | None = None) -> Any:
-    """Wait for one message of the grader, and decode it. Calls of hidden implementations in it go to `ask`.
+    """Wait for one message of the grader, and return it decoded. Calls of hidden implementations in it go to `ask`.
 
     Raises:
         EndedError: the grader has closed the connection.
+        WireError: the bytes are no frame.
     """
     return decode(receive_frame(channel), ask)
 
@@ -108,7 +109,12 @@ def receive_frame(channel: socket.socket, seconds: float | None = None) -> bytea
 
 
 def _exactly(channel: socket.socket, size: int, until: float | None) -> bytearray:
-    """Receive this many bytes, before the monotonic clock reaches `until`."""
+    """Return this many bytes, received before the monotonic clock reaches `until`; None means no limit.
+
+    Raises:
+        TimeoutError: they did not arrive in time.
+        EndedError: the other side has closed the connection.
+    """
     data = bytearray(size)
     view, have = memoryview(data), 0
     try:
@@ -147,7 +153,11 @@ def preencode(value: Any) -> Encoded:
 
 
 def encode(message: Any) -> bytes:
-    """Encode plain data as a frame. Fields that are `Encoded` come last in it."""
+    """Return plain data as a frame. Fields that are `Encoded` come last in it.
+
+    Raises:
+        WireError: a value of some type cannot be sent.
+    """
     encoder = _Encoder()
     encoded = {k: v for k, v in message.items() if isinstance(v, Encoded)} if isinstance(message, dict) else {}
     text = encoder.text({k: v for k, v in message.items() if k not in encoded} if encoded else message)
@@ -178,7 +188,7 @@ def parse_frame(frame: bytes | bytearray | memoryview) -> tuple[Any, memoryview]
 
 
 def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Sequence[int]) -> Tensor:
-    """Make a tensor from its bytes.
+    """Return a tensor with this dtype and shape from its bytes, which are copied.
 
     Raises:
         WireError: a byte of a bool tensor is neither 0 nor 1.
@@ -254,7 +264,11 @@ class _Encoder:
         return self.last_state[1]
 
     def tensor(self, value: Tensor) -> list[Any]:
-        """Return the dtype and shape of a tensor, and put its bytes into `blobs`."""
+        """Return the dtype and shape of a tensor as a tree of JSON, and put its bytes into `blobs`.
+
+        Raises:
+            WireError: a tensor of this dtype cannot be sent.
+        """
         if value.dtype not in NAMES:
             raise WireError(f"a tensor of {value.dtype} cannot be sent")
         plain = value.detach().cpu()
@@ -264,7 +278,10 @@ class _Encoder:
         return ["tensor", NAMES[value.dtype], *value.shape]
 
     def shared_object(self, value: Any) -> list[Any]:
-        """Return an object that several arguments can share: the first time itself, then its number."""
+        """Return an object that several arguments can share as a tree of JSON: the first time itself, then its number.
+
+        A `Provided` object is sent as the source of its class or function with the arguments.
+        """
         if id(value) in self.shared:
             return ["same", self.shared[id(value)]]
         self.shared[id(value)] = len(self.shared)
@@ -275,7 +292,10 @@ class _Encoder:
 
 
 class _Decoder:
-    """The decoder of one message of the grader, the reverse of `_Encoder`."""
+    """The decoder of one message of the grader, the reverse of `_Encoder`.
+
+    `blob` has the bytes of the tensors; hidden implementations in the message send their calls to `ask`.
+    """
 
     def __init__(self, blob: memoryview, ask: Ask | None) -> None:
         self.blob = blob
@@ -317,7 +337,7 @@ class _Decoder:
 
 
 def make_from_source(name: str, source: str) -> Callable[..., Any]:
-    """Make a class or function from source code that the grader sent. Only a worker runs it, never the grader.
+    """Return a class or function made from source code that the grader sent. Only a worker runs it, never the grader.
 
     The source may use only torch and builtins.
     """

@@ -104,7 +104,11 @@ def raise_if_failed(result: int, what: str) -> None:
 
 
 def main() -> None:
-    """Run a session for each request, until the grader closes the socket."""
+    """Run a session for each request, until the grader closes the socket.
+
+    The command line has the number of the socket and the scratch folder. Tell the grader when the worker is ready, and
+    how each session ended.
+    """
     control = socket.socket(fileno=int(sys.argv[1]))
     control.setblocking(True)
     torch.set_num_threads(1)
@@ -131,7 +135,7 @@ def main() -> None:
 def use_huge_pages() -> None:
     """Join this process's memory in pages of 2 MB, so that a fork copies hundreds of page table entries, not 40,000.
 
-    Without an effect on a kernel that cannot do it. A session that writes to such a page copies only 4 kB of it.
+    On a kernel that cannot do it, this has no effect. A session that writes to such a page copies only 4 kB of it.
     """
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
@@ -171,7 +175,11 @@ def warm_up() -> None:
 
 
 def start_session(channel: int, memory: int, scratch: str) -> int:
-    """Fork a session and return its pid. It starts in new namespaces, as pid 1."""
+    """Fork a session in new namespaces, as pid 1 of its own, and return its pid here.
+
+    `channel` is the number of its socket, `memory` its limit in MB, `scratch` the folder that it may write to. The
+    session never returns from this call.
+    """
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET)
     if session == 0:
@@ -192,6 +200,9 @@ def fork_into(flags: int) -> int:
     """Fork a child that starts in new namespaces. Return its pid, and 0 in the child, as `os.fork` does.
 
     `unshare` would need two forks: after it, only a child of the caller is in the new pid namespace.
+
+    Raises:
+        OSError: the kernel refuses.
     """
     pid = int(python.syscall(SYS_CLONE[os.uname().machine], flags | signal.SIGCHLD, 0, 0, 0, 0))
     if pid == 0:
@@ -201,7 +212,10 @@ def fork_into(flags: int) -> int:
 
 
 def map_user(session: int) -> None:
-    """Map the user and group of a session into its user namespace: the same ids, and no others exist there."""
+    """Let the session with this process id keep the worker's user and group in its user namespace.
+
+    No other ids exist there, and processes in it cannot change their groups.
+    """
     user, group = os.getuid(), os.getgid()
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/{session}/{name}", "w") as file:
@@ -270,7 +284,10 @@ def private_bytes(pid: int) -> int:
 
 
 def run_session(channel: int, memory: int, scratch: str) -> None:
-    """Close all files except the channel, give up all rights, and serve the grader's requests."""
+    """Close all files except the channel, give up all rights, set limits, and serve the grader's requests to the end.
+
+    `memory` is in MB.
+    """
     os.setsid()  # or a signal to the process group would also reach the worker
     own = os.dup2(channel, CHANNEL, inheritable=False)
     os.closerange(3, own)
@@ -296,7 +313,7 @@ def run_session(channel: int, memory: int, scratch: str) -> None:
 def join_new_keyring() -> None:
     """Join a new session keyring, so that the keys of the user who started the grader are out of reach.
 
-    Without an effect on a kernel that has no keyrings.
+    On a kernel that has no keyrings, this has no effect.
     """
     machine = os.uname().machine
     if machine in SYS_KEYCTL:
@@ -304,7 +321,10 @@ def join_new_keyring() -> None:
 
 
 def isolate_files(scratch: str, memory: int) -> None:
-    """Mount the session's own scratch folder, make devices read-only, and hide /proc."""
+    """Mount the session's own scratch folder and shared memory, make devices read-only, and hide /proc.
+
+    An OSError says which step failed.
+    """
     raise_if_failed(libc.unshare(CLONE_NEWNS), "new mount namespace")
     raise_if_failed(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "make mounts private")
     flags = MS_NOSUID | MS_NODEV
@@ -331,7 +351,7 @@ def replace_proc(memory: int) -> None:
 
 
 def proc_files(memory: int) -> dict[str, str]:
-    """Return files of /proc for a machine with this memory, in MB, and one processor."""
+    """Return the texts of files of /proc, by name, for a machine with this memory, in MB, and one processor."""
     total, free = memory * 1024, memory * 512
     sizes = {"MemTotal": total, "MemFree": free, "MemAvailable": free, "SwapTotal": 0, "SwapFree": 0}
     sizes |= dict.fromkeys(("Buffers", "Cached", "SReclaimable", "Shmem", "Active", "Inactive", "Slab"), 0)
@@ -349,7 +369,7 @@ def refuse_system_calls() -> None:
     """Install a seccomp filter that refuses the calls in `REFUSED`, other sockets, and shared anonymous memory.
 
     Such memory would not count as the memory of any process. The other refused calls are not needed by any answer.
-    Locks of files are granted without an effect.
+    Locks of files are granted without an effect. On a kind of processor that is not in `REFUSED`, there is no filter.
     """
     machine = os.uname().machine
     if machine not in REFUSED:
@@ -391,7 +411,10 @@ def give_up_capabilities() -> None:
 
 
 def set_limits(memory: int, own_address_space: int) -> None:
-    """Set the limits of each process: address space beyond torch's, number of processes, files, and no core dump."""
+    """Set the limits of each process: address space, number of processes, size and number of files, and no core dump.
+
+    `memory` (MB) comes on top of `own_address_space` (bytes), which torch has already.
+    """
     with contextlib.suppress(OSError):
         resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
     for what, most in (
@@ -472,21 +495,31 @@ class Session:
             wire.send(self.channel, {"id": number, **message})
 
     def exchange(self, number: int, message: dict[str, Any]) -> dict[str, Any]:
-        """Send as `send` does, and return the grader's next message."""
+        """Send a message with the number of a request, and return the grader's next message.
+
+        Raises:
+            EndedError: the grader has closed the socket.
+        """
         with using_reserve():
             wire.send(self.channel, {"id": number, **message})
             received: dict[str, Any] = wire.receive(self.channel, self.call_in_grader)
             return received
 
     def do_greet(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Reply before any cell has run, so that a failure up to here is not blamed on the notebook."""
+        """Install the stand-in for `qkv`, and reply with nothing.
+
+        This comes before any cell has run, so that a failure up to here is not blamed on the notebook.
+        """
         install_stand_in(self.check, asked.get("version", ""))
         qkv = importlib.import_module("qkv")
         self.notebook.shell.user_ns.update(check=qkv.check, progress=qkv.progress)
         return {}
 
     def do_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell, and return its error and the modules that it could not import."""
+        """Run a cell, and return its error and the modules that it could not import.
+
+        Answers that were postponed are observed at its end.
+        """
         self.cell_id, self.checks, self.postponed = asked["id"], 0, {}
         try:
             reply = self.run_cell(asked)
@@ -499,7 +532,12 @@ class Session:
                 self.cell_id = 0
 
     def run_cell(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run a cell within its time, and return the fields of the reply."""
+        """Run a cell within its time.
+
+        Return the fields of the reply: its error, and the modules that it could not import.
+
+        A cell that was stopped has an error that says so.
+        """
         try:
             with at_most(asked["seconds"]):
                 error = self.notebook.run(asked["source"], asked["number"])
@@ -544,7 +582,10 @@ class Session:
             return self.observe(self.notebook.value_of(asked["name"]), asked)
 
     def observe(self, answer: Any, asked: dict[str, Any]) -> dict[str, Any]:
-        """Run an answer on the cases, twice, and return the fields of the reply. It may disturb this process."""
+        """Run an answer on the cases, twice, and return the fields of the reply: both traces, or why there are none.
+
+        It may disturb this process.
+        """
         self.observe_id = asked["id"]
         try:
             with refusing_the_reference(), at_most(asked["seconds"]):
@@ -559,13 +600,16 @@ class Session:
         return {"kind": "callable", "first": first, "again": again}
 
     def call_in_grader(self, of: int, number: int, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Ask the grader to call a hidden implementation, and return the result. The implementation is not here.
+        """Ask the grader to call a hidden implementation, which is not here, and return the result.
 
         Args:
             of: the number of the implementation
             number: the index of an object that it made, 0 for the implementation itself
             method: the method's name, "" to call the object
             args, kwargs: the arguments
+
+        Raises:
+            Exception: what the implementation raised, as a built-in exception; a RuntimeError if no answer is running.
         """
         with uninterrupted(), timers_paused(), self.one_call:  # the grader's time is not the answer's
             if not self.observe_id:
@@ -637,7 +681,10 @@ class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Fill a stand-in for a module of the course: its names are recorded, and `check` remembers the answer."""
+        """Fill a stand-in for a module of the course.
+
+        Displays do nothing, `check` passes the answer on, and every other name is a `Reference`.
+        """
         place = module.__name__
         shown = place == "qkv" or place.split(".")[1] in self.SHOWN
 

@@ -46,6 +46,7 @@ class Widget(anywidget.AnyWidget):
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **values: Any) -> None:
+        """Set the traits. Raise a TypeError for a name that is no trait of the widget."""
         names = _own_traits(type(self))
         for name in values:
             if name not in names and not self.has_trait(name):
@@ -111,7 +112,10 @@ class Trait(traitlets.TraitType):
 
 
 def choice(default: Any, values: Sequence[Any]) -> Trait:
-    """Make a trait that accepts one of these values."""
+    """Make a trait that accepts the values in a list, and stores the one in the list.
+
+    True and 1 count as different.
+    """
     words = [repr(value) for value in values]
     if len(words) > 6:
         words = [*words[:3], "…", words[-1]]
@@ -176,7 +180,10 @@ def listed(default: Sequence[Any], each: Trait, lengths: Sequence[int] = ()) -> 
 
 
 def binary(default: bytes) -> Trait:
-    """Make a trait that accepts bytes. A notebook sends them as they are; on the site they are base64."""
+    """Make a trait that accepts bytes, also as a bytearray or a memoryview.
+
+    A notebook sends them as they are; on the site they are base64.
+    """
 
     def parse(value: Any) -> bytes:
         if not isinstance(value, (bytes, bytearray, memoryview)):

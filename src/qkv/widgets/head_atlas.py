@@ -9,7 +9,10 @@ WORDS = ["the", "cat", "saw", "it"]
 
 
 def _example() -> bytes:
-    """Return the weights of two heads on four words: one looks at the word before, one at itself and before."""
+    """Return the weights of two heads on four words, packed as integers of 16 bits from 0 to 65535.
+
+    One head looks at the word before, the other at the word itself and all before it, equally.
+    """
     before = [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]]
     mean = [[1 / (i + 1) if j <= i else 0 for j in range(4)] for i in range(4)]
     return array("H", [round(65535 * weight) for head in (before, mean) for row in head for weight in row]).tobytes()

@@ -49,7 +49,10 @@ class MaskPainter(Widget):
         ]
 
     def _preset_allows(self, i: int, j: int, first: int) -> bool:
-        """Return whether the preset lets the query at position i attend to the key at position j."""
+        """Return whether the preset lets the query at position i attend to the key at position j.
+
+        `first` is the position of the first query.
+        """
         if self.preset == "all":
             return True
         if self.preset == "padding":

@@ -51,7 +51,10 @@ class PredictBars(Widget):
 
     @traitlets.validate("answer", "guess")
     def _has_a_value_for_each_label(self, proposal: traitlets.Bunch) -> tuple[float, ...]:
-        """Check that there are as many values as labels."""
+        """Return the proposed values, or raise a TraitError if there are not as many as labels.
+
+        None at all is valid.
+        """
         value: tuple[float, ...] = proposal.value
         if value and self.labels and len(value) != len(self.labels):
             takes = f"a list of {len(self.labels)} values, one for each label"

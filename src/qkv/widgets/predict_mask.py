@@ -46,7 +46,10 @@ class PredictMask(Widget):
 
     @traitlets.validate("answer", "guess")
     def _has_a_cell_for_each_pair(self, proposal: traitlets.Bunch) -> tuple[tuple[bool, ...], ...]:
-        """Check that the cells have a row for each query and a column for each key."""
+        """Return the proposed cells, or raise a TraitError if they are not a row for each query, a column for each key.
+
+        No cells at all are valid.
+        """
         value: tuple[tuple[bool, ...], ...] = proposal.value
         shape = (len(self.rows), len(self.columns))
         if value and all(shape) and (len(value), *{len(row) for row in value}) != shape:

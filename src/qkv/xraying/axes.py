@@ -27,10 +27,11 @@ class Counted:
     others: Sequence[Sequence[Shape]] = ()
 
     def spans(self, i: int, shape: Shape) -> list[Span]:
-        """Return where the result of operation `i` counts the same.
+        """Return where the result of operation `i` counts the same, as (first axis, end).
 
-        This is an axis, or else neighbours together, such as the rows and columns of an image whose pixels are tokens.
-        There may also be axes that count it several times, such as a batch into which heads were folded.
+        `shape` is the shape of the result. A span is one axis, or else neighbours together, such as the rows and
+        columns of an image whose pixels are tokens. There may also be axes that count it several times, such as a batch
+        into which heads were folded.
         """
         spans = [(a, b) for a in range(len(shape)) for b in range(a + 1, len(shape) + 1)]
         alone = [(a, b) for a, b in spans if b == a + 1]
@@ -48,10 +49,11 @@ class Counted:
         return math.prod(self.grown[i][a:b]), [math.prod(shapes[i][a:b]) for shapes in self.others]
 
     def _times(self, count: int, grown: int, others: list[int]) -> int:
-        """Return how many times this many are what is counted; 0 if they are not.
+        """Return how many numbers of an axis there are for each token or example; 0 if the axis does not count them.
 
-        In examples cut into windows, the windows of all examples may be as many as the tokens. But one example more
-        adds a number of windows that is no multiple of the tokens.
+        `count` is the axis's size, `grown` its size for longer inputs, `others` its sizes for inputs longer along
+        another axis. In examples cut into windows, the windows of all examples may be as many as the tokens. But one
+        example more adds a number of windows that is no multiple of the tokens.
         """
         for n, more in self.sizes:
             if count * more == grown * n and all(each % n == 0 for each in [count, *others]):

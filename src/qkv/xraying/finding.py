@@ -79,7 +79,10 @@ def _is_like(value: Any, first: Tensor) -> bool:
 
 
 def _changed(value: Tensor, axis: int, slot: int) -> Tensor:
-    """Return a copy of a tensor with one slot changed along an axis. Ids become other ids of the same tensor."""
+    """Return a copy of a tensor with one slot changed along an axis; if it has no such slot, an equal copy.
+
+    Numbers get other numbers, booleans are inverted, ids become other ids of the same tensor.
+    """
     changed = value.detach().clone()
     if slot >= value.shape[axis]:
         return changed
@@ -128,10 +131,10 @@ def _longer(value: Any, axis: int | None, sizes: set[int], grow: Callable[[int],
 
 
 def _fault(operations: Sequence[Operation]) -> int | None:
-    """Return the first operation whose mixed result is used: in a mixture, or at the end of the program.
+    """Return the index of the first operation whose mixed result is used, in a mixture or at the end; None if none is.
 
-    A result that is whole again is forgiven: `view` may shift scores into other rows, where a mask then hides them. If
-    several of these mix later, such as the two halves of rows that were cut wrong, the first one is the fault.
+    A result that is whole again does not count: `view` may shift scores into other rows, where a mask then hides them.
+    If several of these mix later, such as the two halves of rows that were cut wrong, the first one is the fault.
     """
     used = {i for operation in operations for i in operation.inputs}
     origins: list[int | None] = []  # for each operation, the first one that mixed what its result holds
@@ -152,7 +155,10 @@ def _fault(operations: Sequence[Operation]) -> int | None:
 
 
 def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
-    """Say which line mixes what, or that none does."""
+    """Return which line mixes what, with a message, or that none does.
+
+    `followed` has what was counted and the operations of a run, for tokens and then perhaps for examples.
+    """
     faults = [(fault, i) for i, (_, operations) in enumerate(followed) if (fault := _fault(operations)) is not None]
     of_tokens = tuple(followed[0][1])
     if not faults:

@@ -93,7 +93,10 @@ def _mixed(found: Found, slots: Slots) -> int | None:
 
 
 def _told(found: Found, slots: Slots, tokens: Sequence[int]) -> str:
-    """Return what the cells are and, for each token, where the line at fault has it, of which the style shows one."""
+    """Return a paragraph that says what the cells are, and for each token into which slots the line at fault puts it.
+
+    The style shows the sentence of the token that is followed.
+    """
     each = _at_fault(found, slots)
     told = ""
     for token in tokens:
@@ -108,7 +111,10 @@ def _is_fault(place: Place, found: Found) -> bool:
 
 
 def _choice(name: str, tokens: Sequence[int], first: int | None) -> str:
-    """Return the radio buttons: all tokens, or one that is followed down the lines. Its cells are its labels."""
+    """Return the radio buttons: all tokens, or one that is followed; `first` is chosen at first, or all with None.
+
+    It is empty for fewer than two tokens.
+    """
     one = "".join(
         f'<input type="radio" name="{name}" id="{name}-{token}" value="{token}" aria-label="{t("token {n}", n=token)}"'
         f"{' checked' * (token == first)}>"
@@ -119,14 +125,20 @@ def _choice(name: str, tokens: Sequence[int], first: int | None) -> str:
 
 
 def _slots(operation: Operation) -> tuple[int | None, list[tuple[int, ...]]]:
-    """Return the axis along which tokens mix least, and which tokens reach each slot along it."""
+    """Return the axis along which tokens mix least, and which tokens reach each slot along it.
+
+    The axis is None if the result has none that counts tokens. If no token reaches the result, there are no slots.
+    """
     axes = {first: operation.slots((first, end)) for first, end in operation.spans if end == first + 1}
     axis = min(axes, key=lambda a: max(map(len, axes[a])), default=None)
     return axis, axes[axis] if axis is not None and operation.reach.any() else []
 
 
 def _row(operation: Operation, axis: int | None, slots: Sequence[Sequence[int]], found: Found, name: str) -> str:
-    """Return one result as an item of the list: its line, text and shape, and which tokens reach each slot."""
+    """Return one result as an item of the list: its line, text and shape, and which tokens reach each slot.
+
+    Only the first MOST_SLOTS slots are drawn.
+    """
     place = operation.place
     fault = " data-fault" if _is_fault(place, found) else ""
     shape = ", ".join(f"<b>{n}</b>" if a == axis else str(n) for a, n in enumerate(operation.shape))

@@ -77,7 +77,10 @@ class Operation:
 
     @property
     def may_mix(self) -> bool:
-        """Whether tokens mix on purpose. In a sum or a state that runs over them, each next slot holds one more."""
+        """Whether tokens mix on purpose: in an operation in MIXING, or in one that runs over them.
+
+        In a running sum or state, each next slot holds one token more.
+        """
         running = list(range(1, 1 + self.reach.shape[-1]))
         are_running = [[*map(len, self.slots(span))] in (running, running[::-1]) for span in self.spans]
         return self.what == "tokens" and (self.name in MIXING or (any(are_running) and all(are_running)))
@@ -85,7 +88,8 @@ class Operation:
     def is_moved(self, span: Span) -> bool:
         """Check whether tokens moved as whole rows: in each next slot stands the next token, as in windows by hand.
 
-        Features and tokens that were exchanged may look so by chance. But then each slot holds all tokens.
+        Features and tokens that were exchanged may look so by chance. But then each slot holds all tokens, and this
+        returns False.
         """
         rows = self.reach.movedim(span[0], -2)  # (..., slots, tokens)
         are_next = bool((rows.sum(-1) <= 1).all() and (rows[..., 1:, 1:] == rows[..., :-1, :-1]).all())
@@ -120,7 +124,10 @@ class Run(TorchFunctionMode):
         self.operations: list[Operation] = []
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Compute an operation, also on copies, and note it."""
+        """Compute an operation, return its result, and note the operation and what it is on the copies.
+
+        After an operation that may mix, each row counts as the token of the row of its first factor.
+        """
         name, given = getattr(function, "__name__", ""), (args, kwargs or {})
         read = tensors_in(given)
         written = read[:1] if name in IN_PLACE or (name.endswith("_") and not name.endswith("__")) else []
@@ -145,7 +152,11 @@ class Run(TorchFunctionMode):
     def _on_copies(
         self, function: Any, given: Any, written: Sequence[Tensor], only_first: bool = False
     ) -> list[list[Tensor]]:
-        """Compute an operation for each slot, with copies of all tensors that it reads, or only of the first."""
+        """Compute an operation for each slot, with copies of all tensors that it reads, or only of the first.
+
+        Return the results of each slot. If the operation changes a tensor in place (`written`), these are the changed
+        copies. The random state stays as it is.
+        """
         read = tensors_in(given)
         known = {id(t): self.known[id(t)].copies for t in read if id(t) in self.known and self.known[id(t)].copies}
         slots = range(len(next(iter(known.values()), ())))
@@ -173,7 +184,10 @@ def run(
     counted: Counted | None = None,
     copies: Mapping[int, Sequence[Tensor]] | None = None,
 ) -> list[Operation]:
-    """Run `fn` on copies of the inputs, and return its operations. A module runs as a copy, in evaluation mode.
+    """Run `fn` on copies of the inputs, without gradients, and return its operations.
+
+    A module runs as a copy, in evaluation mode. The random numbers come from a fixed seed; afterwards, the global
+    random state is as before.
 
     Args:
         fn: a function or a module
@@ -208,7 +222,7 @@ def _mapped(value: Any, change: Callable[[Tensor], Any]) -> Any:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    """Return the tensors in a value, in their order."""
+    """Return the tensors in a value, in their order, also in nested lists, tuples and dictionaries."""
     found: list[Tensor] = []
     _mapped(value, found.append)
     return found
@@ -227,7 +241,7 @@ def _reach(result: Tensor, copies: Sequence[Tensor]) -> Tensor:
 
 
 def _is_close(a: Tensor, b: Tensor) -> Tensor:
-    """Compare two results number by number. No number is close if the shapes differ."""
+    """Return, number by number, whether two results are almost equal. No number is, if the shapes differ."""
     if a.shape != b.shape:
         return torch.zeros(a.shape, dtype=torch.bool)
     return torch.isclose(a.double(), b.double(), rtol=1e-5, atol=1e-7, equal_nan=True)

@@ -1,4 +1,7 @@
-"""Utilities for parameters and for sequences, as `torch.nn.utils`."""
+"""Utilities for parameters and for sequences, as `torch.nn.utils`.
+
+What the page's version lacks raises a NotImplementedError.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients so that their norm, all together, is at most `max_norm`. Return the norm before.
+    """Scale the gradients in place so that their norm of order `norm_type`, all together, is at most `max_norm`.
+
+    Return the norm before; parameters without a gradient are passed over.
 
     Raises:
         RuntimeError: with `error_if_nonfinite`, the norm is not finite.
@@ -52,7 +57,7 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of the numbers of several tensors, all together."""
+    """Return the norm of order `norm_type` of the numbers of several tensors, all together; 0 without any."""
     refuse_set("get_total_norm", error_if_nonfinite=error_if_nonfinite)
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not given:
@@ -61,7 +66,7 @@ def get_total_norm(
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp each number of the gradients to [−clip_value, clip_value].
+    """Clamp each number of the gradients to [−clip_value, clip_value], in place.
 
     Raises:
         RuntimeError: no parameter has a gradient.
@@ -82,7 +87,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Write the numbers of a vector into parameters, one after the other."""
+    """Give parameters the numbers of a vector, one after the other. They then share its storage."""
     start: Any = 0
     for p in parameters:
         p.data = vec[start : start + p.numel()].view_as(p).data

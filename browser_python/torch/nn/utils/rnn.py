@@ -14,6 +14,8 @@ def pad_sequence(
 ) -> Tensor:
     """Return sequences as one tensor, each filled up to the longest with `padding_value`.
 
+    The filling is at the end, or with `padding_side="left"` at the start.
+
     Shapes:
         sequences (n_i, ...); result (longest, B, ...), or with `batch_first` (B, longest, ...)
     """

@@ -49,7 +49,10 @@ def around(lag: Tensor, window: int) -> Tensor:
 def mask_variant(
     if_causal: Visible = behind, otherwise: Visible = around, result: Callable[[Tensor], Any] = lambda mask: mask
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments are its windows in the causal case and otherwise, and the form of its mask."""
+    """Return an answer(n, window, causal); by default it is right.
+
+    The arguments replace the visible distances in the causal case and otherwise, and change the mask at the end.
+    """
 
     def variant(n: int, window: int, causal: bool = True) -> Any:
         lag = torch.arange(n)[:, None] - torch.arange(n)

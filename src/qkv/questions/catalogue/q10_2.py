@@ -62,7 +62,7 @@ def linear_variant(
     total: Total = row_sums,
     product: Product = keys_times_values,
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(q, k, v, feature_map); each argument replaces one of its steps, and by default it is right."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Any:
         phi_q, phi_k, v = map_q(feature_map, q), map_k(feature_map, k), map_v(feature_map, v)

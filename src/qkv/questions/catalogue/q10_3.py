@@ -82,7 +82,10 @@ def step_variant(
     mix: Mix = normalised_output,
     result: Callable[[Tensor, Any, Any], Any] = lambda out, state, old: (out, state),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one part of its step."""
+    """Return an answer(state, q, k, v, feature_map) → out, new state. By default it is right.
+
+    The arguments replace how the map is applied, how the token is added, how the output is read, and what is returned.
+    """
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
         phi_q, phi_k, v = map_q(feature_map, q), map_k(feature_map, k), map_v(feature_map, v)
@@ -94,7 +97,7 @@ def step_variant(
 
 
 def state_written_into(*parts: int) -> AddToken:
-    """Return a step that writes into these parts of the old state."""
+    """Return an `AddToken` that adds the token to the state, but writes the sums of these parts into the old state."""
 
     def add(state: State | None, token: State) -> State:
         if state is None:
@@ -126,7 +129,10 @@ def cannot_see_itself(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: 
 def batch_forgotten(
     product: Callable[[Tensor, Tensor], Tensor], divisor: Callable[[Tensor, Tensor], Tensor]
 ) -> Callable[..., Any]:
-    """Return an answer whose product, divisor or readout of the state works for single vectors only."""
+    """Return an answer(state, q, k, v, feature_map) whose product k v or divisor works for single vectors only.
+
+    For a batch, it raises or returns wrong values.
+    """
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
         phi_q, phi_k = feature_map(q), feature_map(k)
@@ -137,7 +143,10 @@ def batch_forgotten(
 
 
 def softmax_attention(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    """Keep every key and value, and attend with a softmax."""
+    """Compute the output of a wrong answer to 10.3: it keeps every key and value, and attends with a softmax.
+
+    Return the output and the keys and values so far, which are its state.
+    """
     k, v = k.unsqueeze(-2), v.unsqueeze(-2)
     if state is not None:
         k, v = torch.cat([state[0], k], dim=-2), torch.cat([state[1], v], dim=-2)
@@ -151,7 +160,10 @@ def divided_by_the_number_of_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor,
 
 
 def state_that_grows(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    """Keep the features of every key, and every value."""
+    """Compute the right output with a state that grows: it has the features of every key, and every value.
+
+    Return the output and that state.
+    """
     keys, values = feature_map(k).unsqueeze(-2), v.unsqueeze(-2)
     if state is not None:
         keys, values = torch.cat([state[0], keys], dim=-2), torch.cat([state[1], values], dim=-2)

@@ -110,7 +110,10 @@ def block_variant(
     rescale_mixed: Rescale = rescale,
     finish: Callable[[Tensor, Tensor], Tensor] = lambda mixed, total: mixed / total,
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one part of its loop over blocks."""
+    """Return an answer(q, k, v, block); each argument replaces one part of its loop over blocks.
+
+    By default it is right.
+    """
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Any:
         largest = begin(q)
@@ -143,7 +146,10 @@ def first_block_only(k: Tensor, v: Tensor, block: int) -> Pairs:
 
 
 def softmax_in_each_block(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
-    """Return an answer that takes a softmax in each block, and combines the outputs of the blocks by `joined`."""
+    """Return a wrong answer that takes a softmax in each block of keys.
+
+    `joined` makes one output of the stacked outputs of the blocks.
+    """
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
         return joined(torch.stack([attention(q, *pair)[0] for pair in cut(k, v, block)]))

@@ -92,7 +92,10 @@ def step_variant(
     ask: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = lambda new, old, q, k: read(new, q),
     result: Callable[[Tensor, Tensor, Any], Any] = lambda out, new, given: (out, new),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one part of its step."""
+    """Return an answer(state, q, k, v, beta) → out, new state. By default it is right.
+
+    The arguments replace the correction, how it is added, how the state is asked, and what is returned.
+    """
 
     def variant(state: Any, q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Any:
         old = torch.zeros_like(written_at(k, v)) if state is None else state

@@ -10,7 +10,7 @@ UNITS = (1e3, 2**10, 1e6, 2**20, 1e9, 2**30, 1 / 8)  # kB, KiB, MB, MiB, GB, GiB
 
 
 def draw_numbers(draw: Draw) -> Numbers:
-    """Draw the numbers of one reader."""
+    """Draw the numbers of one reader: layers, window, tokens, KV heads and features of a head."""
     return {
         "full": draw.whole(2, 16),
         "windowed": draw.whole(17, 60),

@@ -49,7 +49,11 @@ def checked_image(image: Tensor, patch: int) -> Tensor:
 
 
 def in_order(*order: int) -> Callable[..., Tensor]:
-    """Return an answer that permutes (channel, row of patches, row, column of patches, column) to this order."""
+    """Return an answer(image, patch) whose patches have their axes in this order.
+
+    The axes are 0 channel, 1 row of patches, 2 row, 3 column of patches, 4 column. Patches become rows of C · patch²
+    numbers. It raises a ValueError as the right answer does.
+    """
 
     def variant(image: Tensor, patch: int) -> Tensor:
         channels, height, width = checked_image(image, patch).shape
@@ -102,7 +106,10 @@ def rest_filled_up(image: Tensor, patch: int) -> Tensor:
 
 
 def one_side_looked_at(side: int) -> Callable[..., Tensor]:
-    """Return an answer that checks for one side only whether `patch` divides it."""
+    """Return an answer that raises a ValueError only if `patch` does not divide this axis of the image.
+
+    What is left over on the other side is cut off.
+    """
 
     def variant(image: Tensor, patch: int) -> Tensor:
         if image.shape[side] % patch:

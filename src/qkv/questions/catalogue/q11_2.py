@@ -50,7 +50,10 @@ def mask_variant(
     loops: Callable[[bool], bool] = lambda self_loops: self_loops,
     result: Callable[[Tensor], Any] = lambda mask: mask,
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments replace the entries of an edge and the self-loops, or change the mask."""
+    """Return an answer(edges, n, self_loops); by default it is right.
+
+    The arguments replace the entries of an edge and the use of `self_loops`, or change the mask.
+    """
 
     def variant(edges: Edges, n: int, self_loops: bool = True) -> Any:
         mask = torch.eye(n).bool() if loops(self_loops) else torch.zeros(n, n, dtype=torch.bool)

@@ -109,7 +109,7 @@ def block_variant(
     normalise: Callable[..., Tensor] = layer_norm,
     result: Callable[[Tensor, Tensor], Any] = lambda x, weights: (x, weights),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(x, w, n_heads, cache); each argument replaces one of its steps, and by default it is right."""
 
     def variant(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> Any:
         found = []
@@ -171,7 +171,10 @@ def merged_heads(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_after(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Append keys and values before their split into heads, and split what comes back."""
+    """Append keys and values to the cache before their split into heads, and return all so far, split again.
+
+    Without a cache, return k and v. This is a mistake: the cache should hold heads.
+    """
     if cache is None:
         return k, v
     keys, values = append(cache, merge_heads(k), merge_heads(v))
@@ -229,7 +232,7 @@ def transposed(y: Tensor, w: Weights, name: str) -> Tensor:
 
 
 def no_bias(*names: str) -> Linear:
-    """Return a linear layer without its bias if its name is one of these, or, without names, in any case."""
+    """Return a linear layer(y, w, name) without the bias of the layers with these names, or of all without names."""
 
     def layer(y: Tensor, w: Weights, name: str) -> Tensor:
         return F.linear(y, w[f"{name}.weight"]) if name in names or not names else linear(y, w, name)

@@ -117,7 +117,10 @@ def writer_variant(
     after: Callable[[Tensor], Tensor] = lambda logits: logits,
     result: Callable[[Tensor, list[Tensor]], Any] = lambda logits, found: (logits, torch.stack(found)),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(ids, w, n_heads, caches); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(ids: Tensor, w: Weights, n_heads: int, caches: Any = None) -> Any:
         n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})

@@ -65,7 +65,10 @@ def write_variant(
     times: Callable[[int], int] = lambda n_new: n_new,
     result: Result = only_the_new,
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(ids, w, n_heads, n_new, caches); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Any:
         text, n_run, used = list(ids), 0, choose(caches) if caches else None
@@ -80,7 +83,7 @@ def write_variant(
 
 
 def written_over(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Tensor:
-    """Append the new ids to the list that was passed."""
+    """Return the right new ids, but append them to the list that was passed: a side effect."""
     for new in write(ids, w, n_heads, n_new, caches).tolist():
         ids.append(new)
     return torch.tensor(ids[-n_new:])
@@ -99,7 +102,7 @@ def sampled(logits: Tensor) -> int:
 
 
 def next_ids(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Let the answer write one word for each text, with new caches."""
+    """Return the ids (B,) of the words that the answer writes next, one for each text (B, n), each with new caches."""
 
     def caches() -> list[HeldCache]:
         return [HeldCache() for _ in range(2)]

@@ -45,7 +45,10 @@ def draw_lost(draw: Draw) -> list[Case]:
 
 
 def with_output(change: Change, layers: Callable[[int, int], list[int]] = lambda layer, n: [layer]) -> Any:
-    """Return an answer that changes the W_O of these layers."""
+    """Return an answer(ids, w, n_heads, layer, head) that changes W_O by `change`: its columns of a head, for instance.
+
+    `layers` chooses the layers in which it does so, by default only the one of the head.
+    """
 
     def variant(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
         n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
@@ -59,7 +62,10 @@ def with_output(change: Change, layers: Callable[[int, int], list[int]] = lambda
 
 
 def with_zeros(name: str, also_bias: bool) -> Callable[..., Tensor]:
-    """Return an answer that writes zeros into the head's rows of another matrix, and of its bias."""
+    """Return an answer that writes zeros into the head's rows of the matrix `name`, such as w_q, instead of W_O.
+
+    With `also_bias`, the bias is changed too.
+    """
 
     def variant(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
         key = f"stack.blocks.{layer}.attention.{name}"

@@ -53,7 +53,10 @@ def needed_variant(
     lose: Callable[..., Tensor] = without_head,
     after: Callable[[Tensor], Any] = lambda rise: rise,
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(ids, w, n_heads) → (L, H); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(ids: Tensor, w: Weights, n_heads: int) -> Any:
         n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
@@ -69,7 +72,10 @@ def needed_variant(
 
 
 def one_after_another(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Lose the heads one after another, without giving any back."""
+    """Return a wrong table (L, H) of how much the writer's loss rises as the heads are lost one after another.
+
+    None is given back before the next one is lost.
+    """
     w, losses = dict(w), []
     n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
     before = next_token_loss(writer(ids, w, n_heads)[0], ids)
@@ -84,7 +90,7 @@ def one_after_another(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
 
 
 def other_heads_lost(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
-    """Return the logits if this head is the only one left in its layer."""
+    """Return the writer's logits if this head is the only one left in its layer: a wrong way to lose a head."""
     name = f"stack.blocks.{layer}.attention.w_o.weight"
     d_head = w[name].shape[1] // n_heads
     kept = torch.zeros_like(w[name])
@@ -97,7 +103,7 @@ def share_wrong(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 def says(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> str:
-    """Say which head of the trained writer is needed most, by the answer's numbers."""
+    """Return a sentence that says which head of the trained writer is needed most, by the answer's numbers."""
     rise = answer(ids, w, n_heads)
     layer, head = divmod(int(rise.argmax()), n_heads)
     return t(

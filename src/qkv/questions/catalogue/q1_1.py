@@ -55,7 +55,7 @@ def is_outside(ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def guard_against(outside: Outside) -> Guard:
-    """Return a guard that raises ValueError when `outside` is true for any id."""
+    """Return a guard(ids, vocab_size) that raises a ValueError when `outside` is true for any id."""
 
     def check(ids: Tensor, vocab_size: int) -> None:
         if outside(ids, vocab_size).any():
@@ -81,7 +81,7 @@ def by_identity(ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def one_hot_variant(check: Guard = right_guard, rows: MakeRows = by_comparison) -> Callable[..., Tensor]:
-    """Return an answer that checks the ids with `check` and makes its rows with `rows`."""
+    """Return an answer(ids, vocab_size) that checks the ids with `check` and makes its rows with `rows`."""
 
     def variant(ids: Tensor, vocab_size: int) -> Tensor:
         check(ids, vocab_size)

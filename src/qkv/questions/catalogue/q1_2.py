@@ -42,7 +42,7 @@ def draw_look_up(draw: Draw) -> list[Case]:
 def look_up_variant(
     index: Index = lambda ids, table: ids, after: After = lambda rows, ids, table: rows
 ) -> Callable[..., Tensor]:
-    """Return an answer that looks up the rows at `index`, and then applies `after` to them."""
+    """Return an answer(ids, table) that looks up the rows at `index`, and then applies `after` to them."""
 
     def variant(ids: Tensor, table: Tensor) -> Tensor:
         return after(table[index(ids, table)], ids, table)
@@ -64,7 +64,7 @@ def one_hot_in_float32(ids: Tensor, table: Tensor) -> Tensor:
 
 
 def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
-    """Look up by one-hot rows, for one sequence only."""
+    """Return the rows of the table, by one-hot rows in float32. This works for one sequence (n,) only."""
     one_hot = torch.zeros(len(ids), len(table))
     for row, token_id in enumerate(ids):
         one_hot[row, token_id] = 1

@@ -68,7 +68,10 @@ def pad_variant(
     change_mask: Change = lambda batch, mask, lengths: mask,
     result: Change = lambda batch, mask, lengths: (batch, mask),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one step of padding."""
+    """Return an answer(sequences) → batch, mask. By default it is right.
+
+    The arguments replace the order, the length, the place of each sequence, the padding, the mask and what is returned.
+    """
 
     def variant(sequences: list[Tensor]) -> Any:
         chosen = order(sequences)
@@ -114,7 +117,7 @@ def in_front(n: int, width: int) -> int:
 
 
 def sized_by_the_first(sequences: list[Tensor]) -> Any:
-    """Pad to the length of the first sequence."""
+    """Return a batch and its mask, padded to the length of the first sequence. It raises if another one is longer."""
     batch = torch.zeros(len(sequences), *sequences[0].shape, dtype=sequences[0].dtype)
     mask = torch.zeros(batch.shape[:2], dtype=torch.bool)
     for i, s in enumerate(sequences):
@@ -139,7 +142,7 @@ def mask_counts(seen: Seen) -> str:
 
 
 def padding(seen: Seen) -> str:
-    """Return the first number in the answer's padding, as text."""
+    """Return the first number in the answer's padding, as text; "something else" if the answer has none."""
     for row, sequence in zip(seen.value[0], seen.case.script[0].args[0], strict=True):
         if len(sequence) < len(row):
             return f"{float(row[len(sequence)].flatten()[0]):g}".replace("-", "−").replace("inf", "∞")

@@ -60,7 +60,7 @@ def all_starts(samples: int, window: int, hop: int) -> Sequence[int]:
 def frames_variant(
     starts: Starts = all_starts, after: Callable[[Tensor], Tensor] = lambda frames: frames
 ) -> Callable[..., Tensor]:
-    """Return an answer whose windows begin at `starts`, and are then changed by `after`."""
+    """Return an answer(signal, window, hop) whose windows begin at `starts`, and are then changed by `after`."""
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return after(cut(signal, window, starts(len(signal), window, hop)))
@@ -69,7 +69,10 @@ def frames_variant(
 
 
 def stacked(starts: Starts) -> Callable[..., Tensor]:
-    """Return an answer that stacks slices of the signal; a slice at the end is shorter, and torch cannot stack it."""
+    """Return an answer that stacks slices of the signal, which begin at `starts`.
+
+    A slice at the end is shorter, and then torch raises an error.
+    """
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return torch.stack([signal[start : start + window] for start in starts(len(signal), window, hop)])

@@ -53,7 +53,10 @@ def draw_projections(draw: Draw) -> list[Case]:
 def projection_variant(
     project: Project = product, roles: Roles = right_roles, result: Result = lambda q, k, v: (q, k, v)
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments replace the product, the matrix of each role, and what is returned."""
+    """Return an answer(x, w_q, w_k, w_v) → q, k, v; by default it is right.
+
+    The arguments replace the product, the matrix of each role, and what is returned.
+    """
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Any:
         return result(*roles(x, *projections_by(project, w_q, w_k, w_v)))

@@ -57,7 +57,10 @@ def additive_variant(
     roles: Roles = lambda q, k, w_q, w_k: (q, k, w_q, w_k),
     after: Unary = lambda scores: scores,
 ) -> Callable[..., Tensor]:
-    """Return an answer; each argument replaces one step of additive attention."""
+    """Return an answer(q, k, w_q, w_k, v); each argument replaces one step of additive attention.
+
+    By default it is right.
+    """
 
     def variant(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tensor:
         q, k, w_q, w_k = roles(q, k, w_q, w_k)

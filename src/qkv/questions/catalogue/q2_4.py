@@ -60,7 +60,10 @@ def mixture_variant(
     mix: Mix = product,
     after: Unary = lambda out: out,
 ) -> Callable[..., Tensor]:
-    """Return an answer; the arguments change the weights, the values, their product, and the output."""
+    """Return an answer(weights, v); by default it is right.
+
+    The arguments change the weights and the values, replace their product, or change the output.
+    """
 
     def variant(weights: Tensor, v: Tensor) -> Tensor:
         return after(mix(change_weights(weights), change_values(v)))

@@ -74,7 +74,7 @@ def draw_heads(draw: Draw) -> list[Case]:
 def head(
     attend: Attend = attention, roles: Roles = right_roles, apply: Apply = nn.Linear.forward
 ) -> Callable[..., Any]:
-    """Return a class that projects by `roles` and `apply`, and then calls `attend`."""
+    """Return a class, an answer, that projects by `roles` and `apply`, and returns what `attend(q, k, v)` does."""
 
     class SingleHead(Projections):
         def forward(self, x: Tensor) -> Any:
@@ -113,7 +113,10 @@ OFTEN_WITH_OTHERS = (
 
 
 def for_a_head(idea: Misconception) -> Misconception:
-    """Turn a misconception about `attention` into one about the module."""
+    """Return a misconception about `attention` as one about the module, whose twins are classes.
+
+    One that often comes with others stays as it is.
+    """
     if idea.slug in OFTEN_WITH_OTHERS:
         return idea
     return mistake(idea.slug, *(head(way.twin or attention_variant(**way.knobs)) for way in idea.ways()))
@@ -159,7 +162,10 @@ class BareMatrices(nn.Module):
 
 
 def head_in_model(answer: Any, at: At) -> Tensor:
-    """Compute each head of a layer with a module of the answer's. The matrices hold the biases: it may have none."""
+    """Return the outputs (B, H, n, d_head) of all heads of a layer, each computed with a module of the answer's class.
+
+    Its weights are those of the trained head. The matrices hold the biases, because the answer may have none.
+    """
     x = with_ones(at["attention.normed"])
     heads = []
     for head in range(at.block.attention.n_heads):

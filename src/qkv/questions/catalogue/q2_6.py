@@ -54,7 +54,10 @@ def draw_vocabularies(draw: Draw) -> list[Case]:
 
 
 def texts_with_two_nouns(is_noun: Tensor) -> Tensor:
-    """Return ids (TEXTS, LENGTH): two different nouns at different places, and words that are none."""
+    """Return ids (TEXTS, LENGTH): two different nouns at different places, and words that are none.
+
+    They are the same at each call with as many words.
+    """
     generator = torch.Generator().manual_seed(len(is_noun))
     nouns, others = is_noun.nonzero()[:, 0], (~is_noun).nonzero()[:, 0]
     texts = []
@@ -67,7 +70,11 @@ def texts_with_two_nouns(is_noun: Tensor) -> Tensor:
 
 
 def weights_of_nouns(case: Case, result: Any) -> Tensor:
-    """Run the head on texts with two nouns, and return the weights of the nouns' queries."""
+    """Run the head of a result on texts with two nouns. Return its weights (texts, n, n), 0 in the rows of other words.
+
+    Raises:
+        ValueError: the result is not w_q and w_k. Its text is for the learner.
+    """
     words, is_noun = case.script[0].args
     w_q, w_k = check_matrices(result, ("w_q", "w_k"), words.shape[-1])
     ids = texts_with_two_nouns(is_noun)

@@ -30,7 +30,10 @@ def score_variant(
     product: Product = dot_products,
     after: Callable[[Tensor], Tensor] = lambda scores: scores,
 ) -> Callable[..., Tensor]:
-    """Return an answer; the arguments replace the product and the scale, or change the scores afterwards."""
+    """Return an answer(q, k); by default it is right.
+
+    The arguments replace the product and the scale, or change the scores afterwards.
+    """
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         scores = product(q, k)

@@ -22,7 +22,7 @@ MAX_SIZE = 2_000  # of one axis: some implementations take one query at a time
 
 
 def checked_attention(steps: Attend) -> Attend:
-    """Return `steps` with a check of the inputs, whose error text is the same for every implementation."""
+    """Return `steps` with a check of its inputs before, which raises the same errors for every implementation."""
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         check_inputs(q, k, v)
@@ -33,7 +33,10 @@ def checked_attention(steps: Attend) -> Attend:
 
 
 def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise an error where q, k and v are no inputs of an attention, or where they would take much memory or time."""
+    """Raise an error if q, k and v are no inputs of an attention, or if they would take much memory or time.
+
+    It is a TypeError for their types or dtypes, and a ValueError for their shapes.
+    """
     if not all(isinstance(x, Tensor) and x.is_floating_point() and x.dtype == q.dtype for x in (q, k, v)):
         raise TypeError(t("q, k and v are tensors of one floating-point dtype"))
     shapes = ", ".join(str(tuple(x.shape)) for x in (q, k, v))
@@ -59,7 +62,10 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
 
 
 def mixing_by(weights_of: Weights, after: Callable[[Tensor, Tensor], Tensor] = lambda weights, q: weights) -> Attend:
-    """Return an attention with these weights; `after` changes them."""
+    """Return a hidden attention(q, k, v) → out, weights.
+
+    `after(weights, q)` changes the weights before values are mixed.
+    """
 
     def steps(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         weights = after(weights_of(q, k, v), q)

@@ -78,7 +78,7 @@ def extreme_scores(draw: Draw) -> list[Case]:
 
 
 def guard_against(bad: Callable[[float], bool], error: type[Exception] = ValueError) -> Callable[[float], None]:
-    """Return a guard that raises `error` for the temperatures for which `bad` is true."""
+    """Return a guard(temperature) that raises `error` for the temperatures for which `bad` is true."""
 
     def guard(temperature: float) -> None:
         if bad(temperature):
@@ -112,7 +112,7 @@ def softmax_variant(
     guard: Callable[[float], None] = right_guard,
     defaults: tuple[float, int] = (1.0, -1),
 ) -> Callable[..., Tensor]:
-    """Return a softmax; each argument replaces one of its steps."""
+    """Return an answer(z, temperature, dim); each argument replaces one of its steps. By default it is right."""
 
     def variant(z: Tensor, temperature: float = defaults[0], dim: int = defaults[1]) -> Tensor:
         guard(temperature)
@@ -125,7 +125,10 @@ def softmax_variant(
 
 
 def at_temperature(weights: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
-    """Return an answer that divides the scores by the temperature, and then applies `weights` to them."""
+    """Return an answer(z, temperature, dim) that divides the scores by the temperature and then applies `weights`.
+
+    It refuses the temperatures that the right answer refuses.
+    """
 
     def answer(z: Tensor, temperature: float = 1.0, dim: int = -1) -> Tensor:
         right_guard(temperature)

@@ -47,10 +47,11 @@ def draw_weights(draw: Draw) -> list[Case]:
 
 
 def determined_part(case: Case, gradient: Tensor) -> Tensor:
-    """Return the part of a gradient that is determined.
+    """Return the part of the gradient with respect to the weights that is determined, in the same shape.
 
     The weights of a row sum to 1, so a number that is added to the gradient of all of them changes nothing: the mean is
-    subtracted. At a weight of 0 the slope is infinite: any number may stand there, but not NaN.
+    subtracted. At a weight of 0 the slope is infinite: any number may stand there, but not NaN. So it becomes 0, and
+    NaN stays.
     """
     step = case.script[0]
     dim = step.kwargs.get("dim", -1)
@@ -72,7 +73,7 @@ def entropy_variant(
     after: Callable[[Tensor, Tensor, int], Tensor] = lambda h, p, dim: h,
     default: int = -1,
 ) -> Callable[..., Tensor]:
-    """Return an entropy function; each argument replaces one of its steps."""
+    """Return an answer(p, dim); each argument replaces one of its steps, and by default it is right."""
 
     def variant(p: Tensor, dim: int = default) -> Tensor:
         return after(-add_up(terms(p, log), dim), p, dim)

@@ -67,7 +67,10 @@ def draw_logits(draw: Draw) -> list[Case]:
 
 
 def sample_difference(case: Case, seen: Tensor, want: Tensor) -> str | None:
-    """Describe how two samples differ, by χ² of their counts; None where chance can explain the difference."""
+    """Describe how two samples of ids differ, by χ² of their counts; None where chance can explain the difference.
+
+    At temperature 0, where nothing is random, the ids must be equal.
+    """
     seen, want = seen.flatten().long(), want.flatten().long()
     steady = 1 in (len(seen.unique()), len(want.unique()))
     if case.script[-1].args[1] == 0 and steady:  # greedy: nothing is random
@@ -131,7 +134,10 @@ class Sampler:
         self.queue: list[int] = []
 
     def draw(self, logits: Tensor, temperature: float, generator: torch.Generator | None) -> Any:
-        """Return one draw; many are drawn at once and kept."""
+        """Return one draw as `result` forms it.
+
+        Many ids are drawn at once, and kept for the next calls with the same logits.
+        """
         if self.logits is not logits or not self.queue:
             self.logits = logits
             p = self.probs(logits, temperature)
@@ -146,7 +152,12 @@ def sampler(
     source: Callable[[torch.Generator], torch.Generator | None] = lambda generator: generator,
     also_at_zero: bool = True,
 ) -> Callable[..., Any]:
-    """Return a sampler; each argument replaces one of its steps."""
+    """Return an answer(logits, temperature, generator); each argument replaces one of its steps.
+
+    By default it is right.
+
+    With `also_at_zero`, `result` is applied to the id at temperature 0 too.
+    """
     drawing = Sampler(probs, result)
 
     def variant(logits: Tensor, temperature: float, generator: torch.Generator) -> Any:
@@ -159,7 +170,10 @@ def sampler(
 
 
 def reseeded_sampler(seed: Callable[[torch.Generator], int]) -> Callable[..., int]:
-    """Return a sampler that seeds the generator in each call, so that it draws the same id again and again."""
+    """Return an answer that seeds the generator in each call, and so draws the same id from the same logits each time.
+
+    `seed(generator)` is the seed.
+    """
     first_draws: dict[int, tuple[Tensor, int]] = {}
 
     def variant(logits: Tensor, temperature: float, generator: torch.Generator) -> int:
@@ -176,7 +190,7 @@ def uniform(logits: Tensor, temperature: float = 0.0) -> Tensor:
 
 
 def top_k(n: int) -> Probs:
-    """Return the probabilities of a sampler that keeps the n likeliest tokens."""
+    """Return a function for the probabilities, not normalised, of a sampler that keeps the n likeliest tokens."""
 
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p = right_probs(logits, temperature)
@@ -198,7 +212,10 @@ def nucleus(share: float) -> Probs:
 
 
 def min_p(share: float) -> Probs:
-    """Return the probabilities of a sampler that keeps tokens above this share of the largest."""
+    """Return a function for the probabilities, not normalised, of a sampler that drops unlikely tokens.
+
+    Tokens with less than this share of the largest probability get 0.
+    """
 
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p = right_probs(logits, temperature)
@@ -213,7 +230,10 @@ def overflowing_softmax(logits: Tensor, temperature: float) -> Tensor:
 
 
 def unnormalised_inverse_cdf(logits: Tensor, temperature: float) -> Tensor:
-    """Return the ids' frequencies in an inverse CDF whose sum is not 1: the last id gets the rest, or nothing."""
+    """Return how often each id comes up in an inverse CDF whose sum is not 1, because T divides the probabilities.
+
+    The last id gets the rest. Above a sum of 1, the last ids get nothing.
+    """
     reached = (logits.softmax(-1) / temperature).cumsum(-1).clamp(max=1.0)
     reached[-1] = 1.0
     return reached.diff(prepend=torch.zeros(1))

@@ -67,7 +67,7 @@ def gaps_below(z: Tensor) -> Tensor:
 
 
 def precision(z: Tensor, target: float) -> float:
-    """Return the error of a temperature, relative to max(1, T), that makes the largest weight wrong by 1e-4."""
+    """Return the tolerance of a temperature, relative to max(1, T): its largest weight may be off by about 1e-4."""
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
@@ -75,7 +75,10 @@ def precision(z: Tensor, target: float) -> float:
 
 
 def weight_at(case: Case, temperature: float) -> str | None:
-    """Say which largest weight a wrong temperature gives, and which was asked for; None for no temperature."""
+    """Say which largest weight a wrong temperature gives, and which was asked for.
+
+    None for a temperature of 0 or less.
+    """
     if temperature <= 0:
         return None
     z, target = case.script[-1].args
@@ -124,7 +127,10 @@ def overflowing_softmax(z: Tensor, temperature: float) -> Tensor:
 
 
 def bisection(low: float, high: float, steps: int, weigh: Callable[[Tensor, float], Tensor] = softmax) -> Answer:
-    """Return an answer that bisects the interval from `low` to `high` in this number of steps."""
+    """Return an answer(z, target) that bisects the interval from `low` to `high` in this number of steps.
+
+    `weigh` is its softmax.
+    """
 
     def answer(z: Tensor, target: float) -> float:
         a, b = low, high
@@ -137,7 +143,7 @@ def bisection(low: float, high: float, steps: int, weigh: Callable[[Tensor, floa
 
 
 def geometric_bisection(high: float, weigh: Callable[[Tensor, float], Tensor]) -> Answer:
-    """Return an answer that bisects ln T between ±ln `high`."""
+    """Return an answer(z, target) that bisects ln T between ±ln `high`, in 200 steps. `weigh` is its softmax."""
 
     def answer(z: Tensor, target: float) -> float:
         a, b = 1 / high, high
@@ -150,7 +156,7 @@ def geometric_bisection(high: float, weigh: Callable[[Tensor, float], Tensor]) -
 
 
 def on_grid(grid: Tensor) -> Answer:
-    """Return an answer that tries these temperatures, and takes the best of them."""
+    """Return an answer(z, target) that tries these temperatures, and returns the one nearest to the target."""
 
     def answer(z: Tensor, target: float) -> float:
         largest = (z[None] / grid[:, None].to(z)).softmax(-1).amax(-1)
@@ -173,7 +179,11 @@ def geometric_mean(low: float, high: float) -> float:
 
 
 def wrong_half(factor: float, middle: Callable[[float, float], float]) -> Answer:
-    """Return a bisection around the widest gap that keeps the wrong half, so its first step decides where it ends."""
+    """Return an answer that bisects a range around the widest gap, and keeps the wrong half each time.
+
+    So its first step decides at which end it stops, and it returns that end. `middle` is the mean that halves the
+    range.
+    """
 
     def answer(z: Tensor, target: float) -> float:
         gap = float(gaps_below(z)[-1])
@@ -192,7 +202,10 @@ Ends = Callable[[Tensor, float], tuple[float, float]]
 
 
 def widened(start: Callable[[Tensor], float], factor: float = 2.0, low: float | None = None) -> Ends:
-    """Return a range that begins as one number, and is widened until the target lies in it; `low` may be fixed."""
+    """Return a function(z, target) for the ends of a range, which begins as one number and is widened to contain T.
+
+    With `low`, that is the lower end instead.
+    """
 
     def ends(z: Tensor, target: float) -> tuple[float, float]:
         a = b = start(gaps_below(z))
@@ -206,7 +219,7 @@ def widened(start: Callable[[Tensor], float], factor: float = 2.0, low: float | 
 
 
 def wrong_half_of(ends: Ends) -> Answer:
-    """Return a bisection of this range that keeps the wrong half."""
+    """Return an answer that bisects this range and keeps the wrong half: it returns the end that it moves to."""
 
     def answer(z: Tensor, target: float) -> float:
         low, high = ends(z, target)
@@ -221,7 +234,7 @@ def few_steps_in(ends: Ends, steps: int) -> Answer:
 
 
 def searched(ends: Ends) -> Answer:
-    """Return a bisection of this range, whose ends may be wrong, and even below 0."""
+    """Return an answer that bisects this range in 200 steps, whose ends may be wrong, and even below 0."""
 
     def weigh(z: Tensor, temperature: float) -> Tensor:
         return (z.double() / temperature).softmax(-1)

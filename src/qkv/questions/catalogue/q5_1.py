@@ -48,7 +48,7 @@ def wrong(slug: str, *splits: Split) -> Misconception:
 
 
 def with_guard(split: Split) -> Split:
-    """Return the split with the guard against an indivisible d_model, so that it makes one mistake only."""
+    """Return the split, but with a ValueError if n_heads does not divide d_model, so that it makes one mistake only."""
 
     def checked(x: Tensor, n_heads: int) -> Any:
         if x.shape[-1] % n_heads:
@@ -86,7 +86,7 @@ def assertion_for_an_error(x: Tensor, n_heads: int) -> Tensor:
 
 
 def split_in_model(answer: Split, run: ModelRun) -> dict[str, Edit]:
-    """Split queries, keys and values of all layers with the answer."""
+    """Return the edits that split the queries, keys and values of all layers with the answer."""
 
     def split(at: At, x: str) -> Edit:
         attention = at.block.attention

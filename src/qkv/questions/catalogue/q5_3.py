@@ -12,7 +12,7 @@ from qkv.questions.engine import Case, Draw, Question, call, mistake
 
 
 def draw_length(draw: Draw) -> list[Case]:
-    """Draw lengths from 1 to 70."""
+    """Draw cases with lengths from 1 to 70."""
     n = draw.whole(5, 9)
     return [
         Case(call(n), "plain", {"n": n}),

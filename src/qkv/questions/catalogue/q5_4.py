@@ -115,7 +115,10 @@ def masked_variant(
     mix: Mix = mix_values,
     result: Result = out_and_weights,
 ) -> Callable[..., Any]:
-    """Return a masked attention function; each argument replaces one of its steps."""
+    """Return an answer(q, k, v, mask) → out, weights; each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Any:
         scores = product(q, k)

@@ -95,7 +95,10 @@ def draw_modules(draw: Draw) -> list[Case]:
 
 
 def draw_call(draw: Draw, inputs: dict[str, Tensor]) -> Any:
-    """Draw a call that passes the first inputs by position, as far as the signature allows, and the rest by keyword."""
+    """Draw a call with these inputs: the first are passed by position, the rest by keyword.
+
+    Those by position are at least the query, and at most as many as are in the order of the signature.
+    """
     names = list(inputs)
     follow = next((i for i, name in enumerate(names) if ("query", "key", "value", "mask")[i] != name), len(names))
     by_position = names[: draw.whole(1, follow)]
@@ -141,7 +144,10 @@ def module_variant(
     result: Result = out_and_weights,
     default: Callable[[Tensor], Tensor] = all_visible,
 ) -> Callable[..., Any]:
-    """Return a class of multi-head attention in which each part can be another, also a wrong one."""
+    """Return a class, an answer: multi-head attention in which each argument replaces one part. By default it is right.
+
+    `default` makes the mask if none is passed.
+    """
 
     class Variant(nn.Module):
         def __init__(self, d_model: int, n_heads: int) -> None:
@@ -166,7 +172,10 @@ def module_variant(
 
 
 def by_named_layers(letters: str) -> Project:
-    """Project query, key and value by these layers: "kqv" means w_k, w_q and w_v; "-" means no projection."""
+    """Return a `Project` that sends query, key and value through these layers: "kqv" means w_k, w_q and w_v.
+
+    "-" means no projection.
+    """
 
     def project(module: Any, *inputs: Tensor) -> Any:
         return tuple(
@@ -191,7 +200,10 @@ def keys_for_values(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
 
 
 def late_fallback(module: Any, q: Tensor, k: Any, v: Any) -> QKV:
-    """Let projected queries and keys take the places of the keys and values that were not passed."""
+    """Return projected queries, keys and values, where the projected query stands in for a key that was not passed.
+
+    So do keys for values. This is a mistake: the inputs should stand in for each other before they are projected.
+    """
     queries = module.w_q(q)
     keys = queries if k is None else module.w_k(k)
     return queries, keys, keys if v is None else module.w_v(v)
@@ -260,7 +272,7 @@ ATTENTION = tuple(
 
 
 def module_in_model(answer: Any, at: At) -> Tensor:
-    """Attend with a module of the answer's that has the weights of this layer."""
+    """Return the output of attention in one layer, computed with a module of the answer's class with our weights."""
     ours = at.block.attention
     module = made(answer, (ours.w_q.in_features, ours.n_heads), ours.state_dict())
     return module(at["attention.normed"], mask=at.mask.clone())[0]

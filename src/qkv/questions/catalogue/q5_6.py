@@ -38,14 +38,20 @@ class Layer:
 
 
 def draw_layer(seed: int, wrong: bool) -> Layer:
-    """Draw a layer. A wrong one has several heads, because a single head cannot be mixed up with another."""
+    """Draw a layer: its number of heads, matrices and biases come from the seed.
+
+    A wrong one has several heads, because a single head cannot be mixed up with another.
+    """
     draw = Draw(seed)
     n_heads = draw.choose((2, 3, 4, 6) if wrong else (1, 2, 3, 4, 6, 12))
     return Layer(n_heads, draw.normal(4, WIDTH, WIDTH, scale=0.8 * WIDTH**-0.5), draw.normal(4, WIDTH, scale=0.5))
 
 
 def check_input(x: Any) -> None:
-    """Raise an error for an input that the hidden layers do not take."""
+    """Raise an error for an input that the hidden layers do not take.
+
+    It is a TypeError if x is no floating-point tensor, and a ValueError for its shape.
+    """
     if not isinstance(x, Tensor) or not x.is_floating_point():
         raise TypeError(t("x is a floating-point tensor"))
     if x.ndim != 3 or x.shape[-1] != WIDTH or not 1 <= x.shape[0] * x.shape[1] <= MAX_TOKENS:
@@ -63,7 +69,7 @@ def check_input(x: Any) -> None:
 
 
 def forward_with(split: Split = split_heads, merge: Merge = merge_heads) -> Forward:
-    """Return the forward pass with this split and this merge, right or wrong."""
+    """Return a forward pass(layer, x) → out, weights with this split and this merge, right or wrong."""
 
     def forward(layer: Layer, x: Tensor) -> Result:
         out, weights = attention(*(split(part, layer.n_heads) for part in layer.projected(x)))
@@ -105,7 +111,11 @@ def double_precision(layer: Layer, x: Tensor) -> Result:
 
 
 def keys_in_another_order(layer: Layer, x: Tensor) -> Result:
-    """Begin with another key in a batch of another size: torch.equal then finds a difference, on every machine."""
+    """Return the right output and weights, but rounded in another order for another number of texts in the batch.
+
+    The keys begin at another place. So torch.equal finds a difference between a text alone and in a batch, on every
+    machine.
+    """
     q, k, v = (split_heads(part, layer.n_heads) for part in layer.projected(x))
     out, weights = attention(q, k.roll(x.shape[0], dims=-2), v.roll(x.shape[0], dims=-2))
     return layer.output(merge_heads(out)), weights.roll(-x.shape[0], dims=-1)
@@ -135,7 +145,10 @@ def attention_over_the_batch(layer: Layer, x: Tensor) -> Result:
 
 
 def examples_mixed_by_reshape(layer: Layer, x: Tensor) -> Result:
-    """Change (B, n, d) to (n, B, d) by a reshape, where a transpose would be right."""
+    """Return the output and weights of a wrong layer.
+
+    It makes (n, B, d) of (B, n, d) by a reshape, where a transpose would be right.
+    """
     b, n, _ = x.shape
     out, weights = right_forward(layer, x.reshape(n, b, WIDTH).transpose(0, 1))
     return out.transpose(0, 1).reshape(x.shape), weights
@@ -158,7 +171,10 @@ WRONG: dict[str, Forward] = {
 
 
 def layer_maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
-    """Return a function that draws a layer from a seed, and returns a module that runs it by `forward`."""
+    """Return a function that draws a layer from a seed, and returns a module(x) that runs it by `forward`.
+
+    The module raises an error for inputs that hidden layers do not take.
+    """
 
     def of_seed(seed: int) -> Callable[[Tensor], Result]:
         layer = draw_layer(seed, wrong)

@@ -81,7 +81,7 @@ def mask_variant(
     rows: Callable[[Tensor, Tensor], Tensor] = padding_sees_itself,
     result: Callable[[Tensor], Tensor] = lambda mask: mask,
 ) -> Callable[..., Tensor]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(lengths, causal, side); each argument replaces one of its steps, and by default it is right."""
 
     def variant(lengths: Tensor, causal: bool, side: str) -> Tensor:
         kept = real(lengths, side)

@@ -17,7 +17,10 @@ near = functools.partial(torch.allclose, atol=1e-4)
 
 
 def check_inputs(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int) -> None:
-    """Raise an error, the same for every module, if the inputs are not those of a module or would take much time."""
+    """Raise an error, the same for every module, if the inputs are not those of a module or would take much time.
+
+    It is a TypeError for types and dtypes, else a ValueError.
+    """
     matrices = (w_q, w_k, w_v, w_o)
     if not all(isinstance(y, Tensor) and y.is_floating_point() and y.dtype == x.dtype for y in (x, *matrices)):
         raise TypeError(t("x and the four matrices are tensors of one floating-point dtype"))
@@ -47,7 +50,10 @@ def module_of(
     weigh: Callable[[Tensor], Tensor] = lambda scores: future_hidden(scores).softmax(-1),
     merge: Callable[[Tensor], Tensor] = merge_heads,
 ) -> diagnosis.Module:
-    """Return a causal multi-head attention that takes its weights as arguments; each argument replaces one step."""
+    """Return a module(x, w_q, w_k, w_v, w_o, n_heads): causal multi-head attention. Each argument replaces one step.
+
+    By default it has no fault.
+    """
 
     def module(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int) -> Tensor:
         check_inputs(x, w_q, w_k, w_v, w_o, n_heads)

@@ -53,7 +53,10 @@ def encoding_variant(
     arrange: Callable[[Tensor, Tensor], Tensor] = interleave,
     after: Callable[[Tensor], Tensor] = lambda table: table,
 ) -> Callable[..., Tensor]:
-    """Return an answer; the arguments replace frequencies, positions and the order of columns, or change the table."""
+    """Return an answer(n, d_model); by default it is right.
+
+    The arguments replace frequencies, positions and the order of columns, or change the table.
+    """
 
     def variant(n: int, d_model: int) -> Tensor:
         angles = torch.outer(positions(n), frequencies(d_model, 10000.0))

@@ -62,7 +62,10 @@ def shift_variant(
     block: Block = lambda cos, sin: (cos, sin, -sin, cos),
     place: Place = block_diagonal,
 ) -> Callable[..., Tensor]:
-    """Return an answer; the arguments replace the frequencies, the distance, the 2 × 2 blocks and their layout."""
+    """Return an answer(k, d_model); by default it is right.
+
+    The arguments replace the frequencies, the distance, the 2 × 2 blocks and their layout.
+    """
 
     def variant(k: int, d_model: int) -> Tensor:
         angles = distance(k, d_model) * frequencies(d_model, 10000.0)
@@ -73,7 +76,10 @@ def shift_variant(
 
 
 def frequency_by_row(exponent: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Return a shift with a frequency for each row j, base^(−exponent(j)/d), where each pair should have one."""
+    """Return an answer(k, d_model) with a frequency for each row j, where each pair of rows should have one.
+
+    It is base^(−exponent(j)/d).
+    """
 
     def variant(k: int, d_model: int) -> Tensor:
         j = torch.arange(d_model, dtype=torch.float64)

@@ -118,7 +118,7 @@ def rope_variant(
     choose_base: Callable[[float], float] = lambda base: base,
     width: Callable[[Tensor], int] = lambda x: x.shape[-1],
 ) -> Callable[..., Tensor]:
-    """Return an answer; each argument replaces one step of RoPE."""
+    """Return an answer(x, positions, base); each argument replaces one step of RoPE, and by default it is right."""
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         angles = choose_positions(positions, x).double()[:, None] * frequencies(width(x), choose_base(base))
@@ -178,7 +178,10 @@ def with_default_base(default: float) -> Callable[..., Tensor]:
 
 
 def rotated_along(axis: int) -> Callable[..., Tensor]:
-    """Return an answer that takes this axis, where x has it, for the axis of tokens."""
+    """Return an answer that rotates along this axis as if it were the axis of tokens.
+
+    If x has too few axes for that, it is right.
+    """
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
         tokens = axis if x.ndim > axis + 1 else -2

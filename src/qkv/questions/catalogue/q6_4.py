@@ -58,7 +58,10 @@ def alibi_variant(
     after: Callable[[Tensor], Any] = lambda bias: bias,
     axis: int = -3,
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments replace slopes, distances, sign and axis, or change the bias afterwards."""
+    """Return an answer(n_heads, n); by default it is right.
+
+    The arguments replace slopes, distances, sign and the axis of heads, or change the bias afterwards.
+    """
 
     def variant(n_heads: int, n: int) -> Any:
         positions = torch.arange(n, dtype=torch.float64)

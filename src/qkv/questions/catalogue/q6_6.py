@@ -53,7 +53,13 @@ def draw_tables(draw: Draw) -> list[Case]:
 
 
 def weights_of_texts(case: Case, result: Any) -> Tensor:
-    """Run the head on texts of all lengths, without a mask, and return the weights of all queries but the first."""
+    """Run the head of a result on texts of all lengths, without a mask. Return its weights (texts, n_max, n_max).
+
+    The row of the first query is 0, and so is what lies behind the end of a text.
+
+    Raises:
+        ValueError: the result is not w_q and w_k. Its text is for the learner.
+    """
     words, positions = case.script[0].args
     w_q, w_k = check_matrices(result, ("w_q", "w_k"), words.shape[-1])
     n_max = len(positions)

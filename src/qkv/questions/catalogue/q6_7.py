@@ -64,7 +64,7 @@ def draw_tables(draw: Draw) -> list[Case]:
 
 
 def texts_of(case: Case) -> Tensor:
-    """Return the ids (TEXTS, n_max) of the texts on which the head is run."""
+    """Return the ids (TEXTS, n_max) of the texts on which the head is run: the same ones at each call with a case."""
     words, _, positions = case.script[0].args
     n = len(positions)
     return torch.randint(0, len(words), (TEXTS, n), generator=torch.Generator().manual_seed(n))
@@ -79,7 +79,11 @@ def text_of(case: Case, text: int) -> str:
 
 
 def weights_of_texts(case: Case, result: Any) -> Tensor:
-    """Run the causal head on texts, and return the weights of the queries that have a noun before them."""
+    """Run the causal head of a result on texts. Return its weights, with 0 in the rows without a noun before them.
+
+    Raises:
+        ValueError: the result is not w_q and w_k. Its text is for the learner.
+    """
     words, is_noun, positions = case.script[0].args
     w_q, w_k = check_matrices(result, ("w_q", "w_k"), words.shape[-1])
     n, ids = len(positions), texts_of(case)
@@ -93,7 +97,10 @@ def head_variant(
     oneself: float = -AWAY,
     marked: Callable[[Tensor], Tensor] = lambda is_noun: is_noun,
 ) -> Callable[..., Matrices]:
-    """Return an answer; each argument replaces one part of its scores."""
+    """Return an answer(words, is_noun, positions) → w_q, w_k; by default it is right.
+
+    The arguments are the score of a noun, of one position more and of the token itself, and what counts as a noun.
+    """
 
     def variant(words: Tensor, is_noun: Tensor, positions: Tensor) -> Matrices:
         n = len(positions)

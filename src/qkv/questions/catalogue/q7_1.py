@@ -93,7 +93,11 @@ def cache_variant(
     result: Result = lambda k, v, new_k, new_v: (k, v),
     shared_by_all: bool = False,
 ) -> type:
-    """Return a new cache class; the arguments replace how it joins, counts and returns keys and values."""
+    """Return a new cache class, an answer; by default it is right.
+
+    The arguments replace how it joins, counts and returns keys and values. With `shared_by_all`, all its caches are
+    one.
+    """
 
     class Variant:
         k: Tensor | None = None
@@ -113,7 +117,7 @@ def cache_variant(
 
 
 def list_written_into(held: Any, new: Tensor) -> Any:
-    """Append the new tensor to the list of cached tensors, in place."""
+    """Append the new tensor to the list of cached tensors, in place, and return the list; None means an empty one."""
     held = [] if held is None else held
     held.append(new)
     return held
@@ -129,14 +133,17 @@ def number_of_positions(held: list[Tensor]) -> int:
 
 
 def held_there(seen: Seen) -> str:
-    """Return the number of appends, and of the positions in them, in words."""
+    """Return a text that says how many appends the case has, and how many positions they brought."""
     counts = [step.args[0].shape[-2] for step in seen.case.script if step.method == "append"]
     each = f"{' + '.join(map(str, counts))} = " if 1 < len(counts) < 8 else ""
     return t("{n} appends brought {sum} positions", n=len(counts), sum=f"{each}{sum(counts)}")
 
 
 def wrong_length(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) -> Misconception:
-    """Return the misconception whose length is one of `counts` of the keys, and `empty` for an empty cache."""
+    """Return a misconception about the length of a cache, with one twin for each of `counts`.
+
+    `counts` are functions of the cached keys; `empty` is the length that an empty cache gives.
+    """
     return Misconception(
         slug,
         knob_sets=tuple(

@@ -59,7 +59,13 @@ class ProvidedCache:
         self.taken = 0
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Write new keys and values into the reserved places, and return all so far."""
+        """Write new keys and values into the reserved places, and return all so far.
+
+        The first append may bring several positions, each later one brings one.
+
+        Raises:
+            ValueError: k or v does not have four axes.
+        """
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
                 f"this cache holds tensors (B, 1, n, d); it was given k {tuple(k.shape)} and v {tuple(v.shape)}"
@@ -123,7 +129,10 @@ def step_variant(
     weigh: Callable[[Tensor], Tensor] = softmax_over_keys,
     result: Callable[[Tensor, Tensor], Any] = lambda out, weights: out.squeeze(1),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(x_t, w_q, w_k, w_v, cache); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
         x = x_t.unsqueeze(1)
@@ -162,7 +171,10 @@ def query_without_a_head(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cac
 
 
 def first_text_for_all(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
-    """Take the keys and values of the first text, `[0]`, where the axis of the head should go."""
+    """Return a wrong output: all texts attend to the keys and values of the first text.
+
+    The answer takes `[0]` of them, instead of dropping the axis of heads.
+    """
     x = x_t.unsqueeze(1)
     keys, values = cache.append(x @ w_k, x @ w_v)
     return attention(x_t @ w_q, keys[0], values[0])[0]
@@ -175,7 +187,10 @@ def texts_as_heads(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: An
 
 
 def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
-    """Compute each head of each layer with the answer, one token after another. Each head has a cache of its own."""
+    """Return the edits that compute each head of each layer with the answer, one token after another.
+
+    Each head has a cache of its own.
+    """
 
     def step(at: At) -> Edit:
         heads = [(head_matrices(at.block, head), ProvidedCache()) for head in range(at.block.attention.n_heads)]

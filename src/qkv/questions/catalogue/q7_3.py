@@ -41,7 +41,10 @@ def draw_primes(draw: Draw) -> list[int]:
 
 
 def answer_from(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an answer that calls `compute` with layers, heads, features, tokens, batch and bytes per value."""
+    """Return an answer with the arguments of the question, by default batch=1 and bytes_per_value=2.
+
+    It calls `compute` with layers, heads, features, tokens, batch and bytes per value, by position.
+    """
 
     def variant(layers: int, kv_heads: int, d_head: int, tokens: int, batch: int = 1, bytes_per_value: int = 2) -> Any:
         return compute(layers, kv_heads, d_head, tokens, batch, bytes_per_value)

@@ -79,7 +79,10 @@ def longest_run(cached: Ids, prompt: Ids) -> int:
 
 
 def first_mismatch_or(fallback: Callable[[Ids, Ids], int | None]) -> Callable[..., int | None]:
-    """Return an answer that is right where there is a mismatch, and otherwise returns `fallback(cached, prompt)`."""
+    """Return an answer(cached, prompt) that is right where there is a mismatch.
+
+    If one text is the beginning of the other, it returns `fallback(cached, prompt)`.
+    """
 
     def variant(cached: Ids, prompt: Ids) -> int | None:
         flags = equal_pairs(cached, prompt)
@@ -89,7 +92,10 @@ def first_mismatch_or(fallback: Callable[[Ids, Ids], int | None]) -> Callable[..
 
 
 def by_index(stop: Count) -> Count:
-    """Return an answer that loops over indices up to `stop`, which may lie beyond the end of the shorter list."""
+    """Return an answer that compares ids at indices up to `stop(cached, prompt)`, and returns `stop` if all are equal.
+
+    It raises an IndexError if `stop` lies beyond the end of the shorter list.
+    """
 
     def variant(cached: Ids, prompt: Ids) -> int:
         for i in range(stop(cached, prompt)):
@@ -101,7 +107,7 @@ def by_index(stop: Count) -> Count:
 
 
 def while_equal(cached: Ids, prompt: Ids) -> int:
-    """Count equal tokens, without looking at the ends."""
+    """Return the number of equal tokens at the start. It raises an IndexError if a text ends before they differ."""
     i = 0
     while cached[i] == prompt[i]:
         i += 1

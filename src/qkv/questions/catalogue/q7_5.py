@@ -79,7 +79,7 @@ def grouped_variant(
     mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
     result: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one step of grouped-query attention."""
+    """Return an answer(q, k, v); each argument replaces one step of grouped-query attention. By default it is right."""
 
     def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
         n_heads, n_kv_heads = q.shape[1], k.shape[1]

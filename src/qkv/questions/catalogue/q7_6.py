@@ -37,7 +37,7 @@ class Weights:
 
 
 def draw_weights(seed: int, layers: int) -> Weights:
-    """Draw the weights of a hidden decoder by a seed."""
+    """Draw the weights of a hidden decoder with so many layers: the same ones for the same seed."""
     draw = Draw(seed)
     return Weights(
         draw.normal(VOCAB, WIDTH),
@@ -49,7 +49,11 @@ def draw_weights(seed: int, layers: int) -> Weights:
 
 
 def parse_ids(ids: Any) -> list[int]:
-    """Return the ids of a text as a list; raise ValueError where they are no ids, or too many."""
+    """Return the ids of a text, a tensor (n,) or a list, as a list.
+
+    Raises:
+        ValueError: they are no ids, or too many.
+    """
     fits = ids.ndim == 1 if isinstance(ids, Tensor) else isinstance(ids, (list, tuple))
     if not fits or not 1 <= len(ids) <= MAX_TOKENS or isinstance(ids[0], list):
         raise ValueError(t("ids are a tensor (n,) or a list of 1 to {most} whole numbers", most=MAX_TOKENS))
@@ -79,7 +83,11 @@ class Decoder:
         self.rows: list[Rows] = [(torch.zeros(0, WIDTH), torch.zeros(0, WIDTH)) for _ in weights.layers]
 
     def full(self, ids: Any) -> Tensor:
-        """Return the logits (n, VOCAB) of all tokens, computed at once."""
+        """Return the logits (n, VOCAB) of all tokens, computed at once. The cache is neither used nor changed.
+
+        Raises:
+            ValueError: they are no ids, or too many.
+        """
         w, found = self.weights, parse_ids(ids)
         n = len(found)
         x = w.table[found] + w.positions[:n]
@@ -90,7 +98,11 @@ class Decoder:
         return x @ w.head
 
     def step(self, id: Any) -> Tensor:
-        """Return the logits (VOCAB,) of one more token, computed with the cache."""
+        """Return the logits (VOCAB,) of one more token, computed with the cache, which then holds it.
+
+        Raises:
+            ValueError: it is no id, or the cache is full.
+        """
         found = parse_id(id)
         if len(self.ids) == MAX_TOKENS:
             raise ValueError(
@@ -103,7 +115,7 @@ class Decoder:
         return self.logits(found)
 
     def logits(self, id: int) -> Tensor:
-        """Return the logits of the token after this one."""
+        """Return the logits (VOCAB,) of the token after this one, whose keys and values are added to the cache."""
         w = self.weights
         x = w.table[id] + w.positions[self.position()]
         for i, (w_q, w_k, w_v, w_o) in enumerate(w.layers):
@@ -140,7 +152,10 @@ class ReservedMemory(Decoder):
         self.rows = [(torch.zeros(MAX_TOKENS, WIDTH), torch.zeros(MAX_TOKENS, WIDTH)) for _ in weights.layers]
 
     def update_cache(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        """Write a key and a value into reserved memory, and return all so far."""
+        """Write the newest token's key and value of layer i into reserved memory.
+
+        Return all keys and values of this layer so far, (n, d) each.
+        """
         n = len(self.ids)
         for rows, row in zip(self.rows[i], (k, v), strict=True):
             rows[n - 1] = row

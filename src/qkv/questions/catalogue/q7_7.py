@@ -17,6 +17,8 @@ from qkv.sandboxed.cases import Step
 def prefill_in_chunks(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Tensor:
     """Run the tokens of a prompt in chunks of `size`: each token attends to the cache and, causally, to its chunk.
 
+    The keys and values of each chunk are appended to the cache. The last chunk may be shorter.
+
     Shapes:
         x (B, n, d_model)   w_q, w_k (d_model, d_k)   w_v (d_model, d_v)   cache, of one head: (B, 1, n, d)
     Returns:
@@ -138,7 +140,10 @@ def prefill_variant(
     weigh: Callable[[Tensor, Tensor], Tensor] = first_row_blind,
     join: Callable[[list[Tensor]], Any] = lambda outs: torch.cat(outs, dim=1),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces one of its steps."""
+    """Return an answer(x, w_q, w_k, w_v, cache, size); each argument replaces one of its steps.
+
+    By default it is right.
+    """
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Any:
         outs, before = [], 0
@@ -154,7 +159,10 @@ def prefill_variant(
 
 
 def appended_at_the_end(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Tensor:
-    """Compute everything at once, and append in chunks only afterwards."""
+    """Return the right output, but project everything at once, append in chunks, and attend in one step at the end.
+
+    So it needs as much memory as without chunks.
+    """
     q, k, v = (x.unsqueeze(1) @ w for w in (w_q, w_k, w_v))
     for chunk_k, chunk_v in zip(k.split(size, dim=2), v.split(size, dim=2), strict=True):
         keys, values = cache.append(chunk_k, chunk_v)

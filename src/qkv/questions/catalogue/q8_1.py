@@ -60,7 +60,10 @@ def scaled_and_shifted(normed: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
 def norm_variant(
     centre: Centre = mean, divisor: Divisor = deviation, affine: Affine = scaled_and_shifted
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments replace the centre, the divisor, and the use of gain and bias."""
+    """Return an answer(x, gain, bias, eps); by default it is right.
+
+    The arguments replace the centre, the divisor, and the use of gain and bias.
+    """
 
     def variant(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Any:
         centred = x - centre(x)
@@ -70,7 +73,7 @@ def norm_variant(
 
 
 def over_axes(*axes: int) -> Callable[..., Tensor]:
-    """Return an answer that takes mean and variance over these axes, not over the last one; without axes, over all."""
+    """Return an answer that takes mean and variance over these axes instead of the last one; without axes, over all."""
 
     def variant(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
         centred = x - x.mean(axes, keepdim=True)
@@ -92,7 +95,10 @@ def fixed_eps(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tenso
 
 
 def own_number(number: float, correction: int) -> Callable[..., Tensor]:
-    """Return a layer norm that adds a number of its own, whatever eps is, to the standard deviation."""
+    """Return a layer norm that adds `number` to the standard deviation, and ignores eps.
+
+    The sum of squares is divided by d − correction.
+    """
     return lambda x, gain, bias, eps=1e-5: (
         (x - mean(x)) / (x.std(-1, keepdim=True, correction=correction) + number) * gain + bias
     )
@@ -121,7 +127,7 @@ affine_by = by_knob("affine")
 
 
 def norms_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Edit]:
-    """Compute every norm of the model with the answer, also the last one."""
+    """Return the edits that compute every norm of the model with the answer, also the last one."""
 
     def norm(ours: Any, place: str) -> Edit:
         gain, bias = ours.weight.clone(), ours.bias.clone()

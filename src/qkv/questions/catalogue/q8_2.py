@@ -29,7 +29,10 @@ def make_norm(gain: Tensor, bias: Tensor) -> Callable[[Tensor], Tensor]:
 
 
 def make_attention(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a stand-in for attention, which mixes tokens by a fixed table of weights."""
+    """Return a stand-in for attention, x → between x within.
+
+    So tokens are mixed by a fixed table, and features by a matrix.
+    """
 
     def attend(x: Tensor) -> Tensor:
         return between @ x @ within
@@ -38,7 +41,7 @@ def make_attention(between: Tensor, within: Tensor) -> Callable[[Tensor], Tensor
 
 
 def make_feed_forward(wide: Tensor, narrow: Tensor) -> Callable[[Tensor], Tensor]:
-    """Return a feed-forward network, which changes each token alone."""
+    """Return a feed-forward network x → relu(x wide) narrow, which changes each token alone."""
 
     def feed_forward(x: Tensor) -> Tensor:
         return (x @ wide).relu() @ narrow
@@ -79,7 +82,7 @@ def without_residual(x: Tensor, norm: Part, part: Part) -> Tensor:
 
 
 def block_variant(first: Join = pre_norm, second: Join = pre_norm) -> Callable[..., Any]:
-    """Return an answer whose two halves are computed by `first` and `second`."""
+    """Return an answer(x, norm_1, attend, norm_2, feed_forward) whose halves are computed by `first` and `second`."""
 
     def variant(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Any:
         return second(first(x, norm_1, attend), norm_2, feed_forward)

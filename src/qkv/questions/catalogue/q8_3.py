@@ -55,7 +55,10 @@ def of_targets(table: Tensor, targets: Tensor) -> Tensor:
 def loss_variant(
     pairing: Pairing = shift, measure: Surprise = surprise, average: Average = torch.mean
 ) -> Callable[..., Any]:
-    """Return an answer; the arguments replace the pairing with targets, the loss of a pair, and the average."""
+    """Return an answer(logits, ids); by default it is right.
+
+    The arguments replace the pairing with targets, the loss of a pair, and the average.
+    """
 
     def variant(logits: Tensor, ids: Tensor) -> Any:
         return average(measure(*pairing(logits, ids)))
@@ -79,7 +82,7 @@ def id_zero_left_out(logits: Tensor, ids: Tensor) -> Tensor:
 
 
 def smoothed(share: float) -> Callable[..., Tensor]:
-    """Return the loss with this share of label smoothing."""
+    """Return an answer(logits, ids): the right loss, but with this share of label smoothing."""
 
     def loss(logits: Tensor, ids: Tensor) -> Tensor:
         guesses, targets = shift(logits, ids)

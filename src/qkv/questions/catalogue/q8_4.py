@@ -52,7 +52,10 @@ def count_variant(
     final: Count = lambda d, hidden: 2 * d,
     tables: Callable[[int, int, bool], int] = lambda vocab, d, tied: vocab * d * (1 if tied else 2),
 ) -> Callable[..., Any]:
-    """Return an answer; each argument replaces the count of one part."""
+    """Return an answer(vocab, d_model, layers, d_hidden, tied); each argument replaces the count of one part.
+
+    By default it is right.
+    """
 
     def variant(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
         layer = attend(d_model, d_hidden) + norm(d_model, d_hidden) + feed(d_model, d_hidden)

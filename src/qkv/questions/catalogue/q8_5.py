@@ -19,7 +19,10 @@ Step = Callable[[Tensor], Tensor]
 
 
 def check_inputs(x: Tensor, *matrices: Tensor) -> None:
-    """Raise an error, the same for every block, where the inputs are none or would take much time."""
+    """Raise an error, the same for every block, if x and the six matrices do not fit or would take much time.
+
+    It is a TypeError for types and dtypes, and a ValueError for shapes and sizes.
+    """
     if not all(isinstance(y, Tensor) and y.is_floating_point() and y.dtype == x.dtype for y in (x, *matrices)):
         raise TypeError(t("x and the six matrices are tensors of one floating-point dtype"))
     w_1 = matrices[4]
@@ -48,7 +51,10 @@ def before_each(x: Tensor, attend: Step, mlp: Step) -> Tensor:
 def block_of(
     order: Callable[[Tensor, Step, Step], Tensor] = before_each, masked: bool = True, act: Step = F.relu
 ) -> diagnosis.Module:
-    """Return a block that takes its weights as arguments; each argument replaces one part of it."""
+    """Return a block(x, w_q, w_k, w_v, w_o, w_1, w_2) of one head; each argument replaces one part of it.
+
+    By default it has no fault.
+    """
 
     def block(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:
         check_inputs(x, w_q, w_k, w_v, w_o, w_1, w_2)

@@ -10,7 +10,7 @@ from qkv.words import t
 
 
 def draw_numbers(draw: Draw) -> Numbers:
-    """Draw the numbers of one reader."""
+    """Draw the numbers of one reader: shares of places in percent, and a number of words."""
     return {
         "certain": draw.whole(10, 40),
         "even": draw.whole(15, 45),

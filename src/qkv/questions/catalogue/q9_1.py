@@ -47,9 +47,10 @@ def score_variant(
     transposed: bool = False,
     default: Callable[[], float] = lambda: 0.0,
 ) -> Callable[..., Tensor]:
-    """Return an answer: `find` chooses keys, `counts` chooses queries, and `mean` combines the weights.
+    """Return an answer(weights, ids): `find` chooses keys, `counts` chooses queries, and `mean` combines the weights.
 
-    `transposed` exchanges queries and keys; `default` is the score of a text in which no query counts.
+    `transposed` exchanges queries and keys; `default` is the score of a text in which no query counts. By default it is
+    right.
     """
 
     def variant(weights: Tensor, ids: Tensor) -> Tensor:

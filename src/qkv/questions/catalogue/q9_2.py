@@ -45,7 +45,10 @@ def contribution_variant(
     mix: Callable[[Tensor, Tensor], Tensor] = torch.matmul,
     result: Callable[[Tensor], Tensor] = lambda outputs: outputs,
 ) -> Callable[..., Tensor]:
-    """Return an answer; the arguments replace the cut of W_O and the mixture of values, or change the result."""
+    """Return an answer(weights, v, w_o); by default it is right.
+
+    The arguments replace the cut of W_O and the mixture of values, or change the result.
+    """
 
     def variant(weights: Tensor, v: Tensor, w_o: Tensor) -> Tensor:
         return result(mix(weights, v) @ cut(w_o, len(v)))

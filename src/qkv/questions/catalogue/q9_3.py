@@ -15,7 +15,12 @@ Run = Callable[..., Any]
 
 
 def make_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..., Any]:
-    """Return the `run` of a small causal model. A worker runs this source by itself, so it uses torch alone."""
+    """Return run(ids, edit) → logits, states: a small causal model.
+
+    Its source runs alone in a worker, so it uses only torch.
+
+    `edit(layer, state)` returns the state to continue with. If it returns None or writes into the state, `run` raises.
+    """
 
     def run(ids: Tensor, edit: Any = None) -> Any:
         state, states = table[ids], []
@@ -81,7 +86,10 @@ def row_from(state: Tensor, other: Tensor, position: int) -> Tensor:
 
 
 def patched(in_layers: Callable[[int, int], bool], change: Callable[[Tensor, Tensor, int], Any]) -> Callable[..., Any]:
-    """Return an answer that applies `change` to the states for which `in_layers(number, layer)` is true."""
+    """Return an answer(run, clean, corrupt, layer, position) → logits of `corrupt` with some states changed.
+
+    The states number `at` with `in_layers(at, layer)` become `change(state, clean state, position)`.
+    """
 
     def variant(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
         states = run(clean)[1]

@@ -131,7 +131,10 @@ def heads_variant(
     sharp: float = SHARP,
     sharp_first: float = SHARP,
 ) -> Callable[..., Matrices]:
-    """Return an answer; each argument replaces one part of it."""
+    """Return an answer(words, positions, free) → the five matrices; each argument replaces one part.
+
+    By default it is right.
+    """
 
     def variant(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:
         w_q1, w_k1 = first(positions)
@@ -144,7 +147,10 @@ def heads_variant(
 
 
 def with_and_without_the_first_token(slug: str, *knob_sets: dict[str, Any]) -> Misconception:
-    """Return a misconception that hides whether the first token is left out: then that is no second mistake."""
+    """Return a misconception with two twins for each set of knobs: the first token is left out, as is right, or not.
+
+    So a first token that is not left out counts as no second mistake.
+    """
     return Misconception(
         slug, knob_sets=tuple(knobs | more for knobs in knob_sets for more in ({}, {"first_token": 0.0}))
     )

@@ -162,7 +162,7 @@ Shape = tuple[int, ...]
 
 
 def describe_difference(evidence: Evidence, i: int, difference: Difference) -> Cause:
-    """Return the slug, if there is one, and the message of a difference that no twin explains."""
+    """Return the slug, or None, and the message of a difference that no twin explains, found in case `i`."""
     if difference.kind in ("values", "dtype"):
         causes = [d for d in evidence.found[i] if d.kind in ("generator", "unstable", "shape")]
         difference = causes[0] if causes else difference
@@ -185,7 +185,7 @@ def describe_difference(evidence: Evidence, i: int, difference: Difference) -> C
 
 
 def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
-    """Return the name of a difference that no wrong idea explains, or None."""
+    """Return the general slug for a kind of difference, such as "gradient-cut"; None if there is none for this kind."""
     if difference.kind == "generator":
         return "generator-reseeded" if difference.place == "reseeded" else "generator-not-used"
     if difference.kind == "silent":
@@ -205,14 +205,17 @@ def _slug_of(evidence: Evidence, difference: Difference) -> str | None:
 
 
 def _missing_gradients_text(evidence: Evidence, i: int) -> str:
-    """Return the message that names every input that no gradient reaches."""
+    """Return the message that names every input that no gradient reaches in case `i`."""
     cut = [d.place[0] for d in evidence.found[i] if d.kind == "gradient" and d.place[-1] == "none"]
     names = dict.fromkeys(input_name(evidence.question, evidence.cases[i], where) for where in cut)
     return no_gradient_text(t(", ").join(names))
 
 
 def _right_and_wrong(evidence: Evidence) -> str:
-    """Return a sentence that lists the right and the wrong cases, if there are both: right in all their outputs."""
+    """Return a sentence that lists the kinds of cases that are right in all their outputs, and the wrong ones.
+
+    It is empty if there are none that are right, and for questions whose answer is a test.
+    """
     mixed = [name for name in evidence.right_names if name not in evidence.wrong_names]
     if not mixed or evidence.question.of_implementations:
         return ""
@@ -224,7 +227,12 @@ def _right_and_wrong(evidence: Evidence) -> str:
 
 
 def _cause_of_an_exception(evidence: Evidence, i: int) -> Cause:
-    """Infer the cause of an exception from its type and text."""
+    """Infer the cause of the exception in case `i` from its type, text and line.
+
+    Return a slug and a question to the learner.
+
+    They are None and "" if no cause is known.
+    """
     raised = evidence.seen[i].raised
     if raised is None:
         return None, ""
@@ -264,9 +272,10 @@ def _matrix_shapes(values: Sequence[Any]) -> list[Shape]:
 def cause_of_a_product(text: str, wanted: Sequence[Shape] = (), line: str = "") -> Cause:
     """Infer why a matrix product failed: would the two factors fit in the other order, or with one transposed?
 
-    The factors of q.mT @ k fit in the other order too, but k @ q.mT is the transpose of the scores that are wanted.
-    So if swapping the factors gives the transpose of a `wanted` shape, the answer transposed the wrong factor.
-    `line` is the answer's own line: `F.linear` there transposes a factor that the line does not show.
+    Return the slug and a question to the learner, or None and "" if neither is so. The factors of q.mT @ k fit in the
+    other order too, but k @ q.mT is the transpose of the scores that are wanted. So if swapping the factors gives the
+    transpose of a `wanted` shape, the answer transposed the wrong factor. `text` is that of torch's error, which has
+    both shapes. `line` is the answer's own line: `F.linear` there transposes a factor that the line does not show.
     """
     shapes = re.search(r"\((\d+)x(\d+) and (\d+)x(\d+)\)", text)
     rows, inner, others, columns = map(int, shapes.groups()) if shapes else (0, 1, 2, 3)
@@ -295,7 +304,10 @@ def most_frequent(cause: Cause, causes: Sequence[Cause]) -> Cause:
 
 
 def _cause_of_shapes(evidence: Evidence, difference: Difference) -> Cause:
-    """Infer the cause of a wrong shape from its shapes in all cases."""
+    """Infer the cause of a wrong shape from its shapes in all cases: the one that most of them have.
+
+    Return the slug and a question to the learner; None and "" if one case alone is wrong, or no cause is known.
+    """
     shapes = [(d.seen.shape, d.want.shape) for found in evidence.found for d in found if d.kind == "shape"]
     causes = [_cause_of_a_shape(tuple(seen), tuple(want)) for seen, want in shapes]
     cause = _cause_of_a_shape(tuple(difference.seen.shape), tuple(difference.want.shape))
@@ -303,7 +315,10 @@ def _cause_of_shapes(evidence: Evidence, difference: Difference) -> Cause:
 
 
 def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
-    """Infer from a wrong shape whether axes are permuted, merged, not merged, summed over, or off by one."""
+    """Infer from a wrong shape whether axes are permuted, merged, not merged, summed over, or off by one.
+
+    Return the slug and a question to the learner, or None and "" if it is none of these.
+    """
     if len(seen) == len(want) and sorted(seen) == sorted(want):
         return "axes-in-another-order", ""  # `shape_text` asks about it already
     if len(seen) != len(want) and [size for size in seen if size > 1] == [size for size in want if size > 1]:
@@ -329,7 +344,10 @@ def _cause_of_a_shape(seen: Shape, want: Shape) -> Cause:
 
 
 def _merges_to(longer: Shape, shorter: Shape) -> bool:
-    """Check whether merging neighbouring axes of the longer shape gives the shorter one."""
+    """Check whether merging neighbouring axes of the longer shape gives the shorter one.
+
+    Shapes of a single number or of none do not count.
+    """
     i = 0
     for size in shorter:
         product = 1

@@ -41,7 +41,10 @@ NUMBERS = 1e-6  # relative: a number may come from float32
 
 
 def differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield all differences in one case: first the results, then side effects, then gradients."""
+    """Yield all differences in one case: first the results, then side effects, then gradients.
+
+    In a case that must raise an exception, the first difference is about that instead of results.
+    """
     if case.raises:
         yield from _raise_differences(question, case, seen)
     else:
@@ -52,7 +55,11 @@ def differences(question: Question, case: Case, seen: Observation, want: Observa
 
 
 def agree(question: Question, case: Case, seen: Observation, other: Observation) -> bool:
-    """Check whether two answers return equal results, dtypes aside, until both end or raise the same exception type."""
+    """Check whether two answers do the same in a case: they return equal results, and raise the same exception or none.
+
+    Dtypes do not count, and only the type of an exception does. If parameters could not be loaded, the reasons must be
+    the same.
+    """
     if seen.lacking or other.lacking:  # without the weights of the case, results cannot be compared
         return set(seen.lacking) == set(other.lacking)
     types = [o.raised.type if o.raised else None for o in (seen, other)]
@@ -67,7 +74,10 @@ def agree(question: Question, case: Case, seen: Observation, other: Observation)
 def result_differences(
     question: Question, case: Case, seen: Observation, want: Observation, compare_raised: bool = True
 ) -> Iterator[Difference]:
-    """Yield the differences between the results of the steps, as far as both observations have results."""
+    """Yield the differences between the results of the steps, as far as both observations have results.
+
+    If the parameters could not be loaded, that is the only one. With `compare_raised`, an exception is the last one.
+    """
     if seen.lacking:
         reasons = t("; ").join(retold(why, LACKING) for why in seen.lacking)
         text = t("Your class cannot take the check's parameters: {reasons}.", reasons=reasons)
@@ -87,7 +97,11 @@ def _compared_steps(case: Case) -> list[int]:
 
 
 def _step_differences(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
-    """Yield the differences between two results of one step, output by output."""
+    """Yield the differences between two results of one step, output by output.
+
+    If they do not have the same number of outputs, that is the only one. A state that the step carries is not compared.
+    For a question with an effect, the effects of both results are compared in their places.
+    """
     names = ("length",) if step.method == "__len__" else question.outputs
     if question.effect:
         try:
@@ -138,7 +152,10 @@ def _difference(question: Question, case: Case, name: str, shape: str, seen: Any
 
 
 def _members_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
-    """Return the first difference between two lists or tuples within a result, member by member, or None."""
+    """Return the first difference between two lists or tuples within a result, member by member, or None.
+
+    A different length, or a value that is no list or tuple, is a difference of type.
+    """
     if not isinstance(seen, (tuple, list)) or len(seen) != len(want):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     pairs = zip(seen, want, strict=True)
@@ -148,7 +165,10 @@ def _members_difference(question: Question, case: Case, name: str, seen: Any, wa
 def _tensor_difference(
     question: Question, case: Case, name: str, shape: str, seen: Any, want: Tensor
 ) -> Difference | None:
-    """Return how a result differs from the expected tensor: by its type, shape, nan, values or dtype; or None."""
+    """Return how a result differs from the expected tensor: by its type, shape, nan, values or dtype; or None.
+
+    If the question has `differs`, that decides in the place of values and dtype.
+    """
     if not isinstance(seen, Tensor):
         return Difference("type", type_text(name, seen, want), type_name(seen), name)
     if seen.shape != want.shape:
@@ -174,9 +194,11 @@ def _tensor_difference(
 
 
 def _plain_difference(question: Question, case: Case, name: str, seen: Any, want: Any) -> Difference | None:
-    """Return how a value differs from the expected one, which is no tensor: a number, a string, None; or None.
+    """Return how a value differs from the expected one, which is a number, a string or None.
 
-    A 0-d tensor counts as its number.
+    Return None if it does not.
+
+    A 0-d tensor counts as its number. Floats may differ by a tolerance, and a whole number may stand for a float.
     """
     tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
@@ -219,7 +241,10 @@ def close(case: Case, seen: Tensor, want: Tensor) -> bool:
 
 
 def _raise_differences(question: Question, case: Case, seen: Observation) -> Iterator[Difference]:
-    """Yield a difference if the answer does not raise the exception that the case requires."""
+    """Yield a difference if the answer does not raise the exception that the case requires.
+
+    It may have returned a value, returned the exception, or raised another one.
+    """
     if seen.raised is None and _is_exception(seen.results[-1:], case.raises):
         text = t(
             "For {kind} your answer returned {error}, as a value. Which statement raises it instead?",
@@ -252,7 +277,7 @@ def _is_exception(returned: tuple[Any, ...], name: str | None) -> bool:
 
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
-    """Return the message about an exception that a step raised."""
+    """Return the message about an exception that a step raised: its text, where it came from, and what was expected."""
     making = case.script[step].act == "make"
     one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
     one_right = one_call and not question.effect  # of several right results, it would describe the reference's
@@ -274,7 +299,7 @@ def _called_with(question: Question, step: Step) -> str:
 
 
 def _expected(question: Question, step: Step, want: Any) -> str:
-    """Return a sentence that describes the expected result of a step."""
+    """Return a sentence that describes the expected result of a step; empty if it is None."""
     if want is None:
         return ""
     if isinstance(want, (tuple, list)):

@@ -38,8 +38,10 @@ class Pair:
 def explain(name: str, pairs: list[Pair]) -> tuple[str | None, str]:
     """Describe how an output differs from the right one: by a factor, an axis, a shift, in some rows, in one place.
 
+    `pairs` has the output in each case of the right shape, at least one of them wrong.
+
     Returns:
-        the slug of the mistake if the relation has one, and one or two sentences
+        the slug of the mistake if the relation has one, else None; and one or two sentences
     """
     wrong = [pair for pair in pairs if not pair.right]
     with_slugs = (
@@ -95,7 +97,7 @@ def _to_decimals(x: Tensor, decimals: int) -> Tensor | None:
 
 
 def _half_precision(name: str, wrong: list[Pair]) -> str:
-    """Recognise values that all have as few digits as a half-precision dtype, and mostly are near the right ones.
+    """Recognise values that all have as few digits as a half-precision dtype, if most cases are near the right values.
 
     Where numbers nearly cancel, half precision is far off, so the values need not be near everywhere.
     """
@@ -111,7 +113,7 @@ def _half_precision(name: str, wrong: list[Pair]) -> str:
 
 
 def _has_digits_of(dtype: torch.dtype, pair: Pair) -> bool:
-    """Return whether a result has only the digits of this dtype."""
+    """Check whether the finite numbers of an output stay the same when rounded to this dtype. Integers never do."""
     if not (pair.want.is_floating_point() and pair.seen.is_floating_point()):
         return False
     seen = pair.seen.double()[pair.seen.isfinite()]  # others may have overflowed
@@ -171,7 +173,10 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
 
 
 def _factor_of(pair: Pair) -> float | None:
-    """Return the factor between the output and the right one; None if there is no such factor, or it is 1 or 0."""
+    """Return the one factor by which the whole output differs from the right one.
+
+    None if there is no such factor, or it is 1 or 0.
+    """
     seen, want = pair.seen.double(), pair.want.double()
     size = float((want * want).sum())
     if not math.isfinite(size) or size < 1e-12 or not seen.isfinite().all():
@@ -182,7 +187,7 @@ def _factor_of(pair: Pair) -> float | None:
 
 
 def _labels_of(factor: float, case: Case) -> Iterator[str]:
-    """Yield labels of a factor, such as "√d_k" or "ln 2", the likeliest first."""
+    """Yield the labels of sizes and constants that equal this factor, such as "√d_k" or "ln 2", the likeliest first."""
     for size_name, size in case.sizes.items():
         powers = {f"√{size_name}": 0.5, f"1/√{size_name}": -0.5, size_name: 1, f"1/{size_name}": -1, f"{size_name}²": 2}
         yield from (label for label, power in powers.items() if size > 1 and _near(factor, size**power))
@@ -290,7 +295,10 @@ def _is_level(offset: Tensor) -> bool:
 
 
 def _rows(name: str, pair: Pair) -> str:
-    """Return a sentence with the share of wrong values, and the rows or columns that have all of them."""
+    """Return a sentence with the share of wrong values, and the rows or columns that have all of them.
+
+    It is empty for a single number.
+    """
     if pair.want.ndim < 1 or pair.want.numel() < 2:
         return ""
     tolerance = tolerance_of(pair.case, pair.seen, pair.want)

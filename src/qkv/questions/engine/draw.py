@@ -27,6 +27,7 @@ def generator_of(seed: int) -> torch.Generator:
 
     `manual_seed` uses 32 bits of it, so that somebody who knows some numbers can find the seed by trying all. For a
     seed of more than 64 bits, the whole state of the generator (MT19937, 624 words) is drawn from SHAKE-256 of it.
+    Smaller seeds go to `manual_seed`.
     """
     if seed < 2**64:
         return torch.Generator().manual_seed(seed)
@@ -66,7 +67,8 @@ class Draw:
     def sizes(self, *names: str, low: int = 4, high: int = 10, **fixed: int) -> dict[str, int]:
         """Return a size for each name: those in `fixed` keep their value, the others differ from them and each other.
 
-        Drawn sizes are at least 4 by default, so none equals a batch or head axis of `situations` (2 or 3).
+        The others are from `low` to `high`. At least 4 by default, none equals a batch or head axis of `situations` (2
+        or 3).
         """
         free = [n for n in range(low, high + 1) if n not in fixed.values()]
         order = torch.randperm(len(free), generator=self.generator).tolist()

@@ -24,6 +24,8 @@ from qkv.sandboxed.observations import Observation, observe_once
 class Evidence:
     """The observations of an answer and of the reference in all cases of a question.
 
+    Making one runs the reference in each case. Gradients are compared only as long as all results are right.
+
     Attributes:
         question, cases: the question and its cases
         seen, want: the observations of the answer and of the reference, one for each case
@@ -70,7 +72,7 @@ class Evidence:
         return "plain" in self.right_names and bool(self.wrong_names) and self.wrong_names.keys() <= {BATCH, TWO_AXES}
 
     def first_difference(self) -> tuple[int, Difference] | None:
-        """Return the difference that the message is about, with the index of its case.
+        """Return the index of a case and the difference in it that the message is about; None if nothing differs.
 
         Inputs that change under repeated calls come first, because other differences follow from them. Then come wrong
         results, missing exceptions, dtypes, and at last side effects and gradients.
@@ -86,7 +88,10 @@ class Evidence:
         return every[0] if every else None
 
     def output_pairs(self, name: str) -> list[Pair]:
-        """Return one output of the answer with the right one, for every case and step in which its shape is right."""
+        """Return one output of the answer with the right one, for every case and step in which its shape is right.
+
+        Cases that require an exception are left out. A name that is no output means the first one.
+        """
         names = self.question.output_names
         j = names.index(name) if name in names else 0
         pairs = []
@@ -110,7 +115,7 @@ _reference_cache: WeakKeyDictionary[Case, dict[bool, Observation]] = WeakKeyDict
 
 
 def _reference_observation(question: Question, case: Case, gradients: bool) -> Observation:
-    """Return what the reference shows in a case, computed once."""
+    """Return what the reference does in a case, with or without gradients. It is computed once and kept."""
     known = _reference_cache.setdefault(case, {})
     if gradients not in known:
         known[gradients] = observe_once(question.judge, case, gradients)

@@ -20,7 +20,10 @@ from qkv.words import sentences, t
 
 
 def gradient_differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong."""
+    """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong.
+
+    If the backward pass raised, that is the only one. If the answer's gradients were not taken, there is none.
+    """
     if seen.gradient_raised is not None:
         raised = seen.gradient_raised
         error = f"{raised.type}: {raised.text.rstrip('.')}"
@@ -59,7 +62,10 @@ def no_gradient_text(names: str) -> str:
 
 
 def same_gradients(one: Observation, other: Observation) -> bool:
-    """Check whether two answers have the same gradients: for each input, both have none or equal numbers."""
+    """Check whether two observations have the same gradients: for each input, both have none or equal numbers.
+
+    If gradients of one were not taken, those of the other must not have been either.
+    """
     if one.gradients is None or other.gradients is None:
         return one.gradients is other.gradients
     return all(

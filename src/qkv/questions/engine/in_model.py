@@ -82,7 +82,10 @@ class InModel:
 
 
 def in_each_layer(place: str, compute: Compute, **more: Any) -> InModel:
-    """Return the declaration of an answer that computes the tensor at one place of each layer."""
+    """Return the declaration of an answer that computes the tensor at one place of each layer.
+
+    `compute(answer, at)` does so from the earlier places `at` of that layer. `more` are other fields of InModel.
+    """
 
     def edits(answer: Any, run: ModelRun) -> dict[str, Edit]:
         def of(at: At) -> Edit:
@@ -94,7 +97,7 @@ def in_each_layer(place: str, compute: Compute, **more: Any) -> InModel:
 
 
 def made(answer: Any, sizes: tuple[int, ...], parameters: dict[str, Tensor]) -> Any:
-    """Make a module of an answer, a class, and load parameters into it, as the steps of a case do.
+    """Make a module of an answer, a class, with these sizes, load parameters into it, and return it.
 
     Raises:
         ValueError: it lacks a layer.
@@ -116,7 +119,10 @@ def with_ones(x: Tensor) -> Tensor:
 
 
 def head_matrices(block: Any, head: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return W_Q, W_K and W_V of one head for tokens `with_ones`, each (d_model + 1, d_head)."""
+    """Return W_Q, W_K and W_V of one head of a block, each (d_model + 1, d_head), with the bias as the last row.
+
+    They are for tokens with a last feature of 1 (`with_ones`).
+    """
     attention = block.attention
 
     def matrix(layer: torch.nn.Linear) -> Tensor:

@@ -62,11 +62,11 @@ def judge(
     patience: float = PATIENCE,
     on_progress: Callable[[VerdictSoFar], object] = lambda _: None,
 ) -> Verdict:
-    """Judge an answer by its observations in these cases.
+    """Judge an answer by its observations in these cases: not attempted, passed, failed or error, with a message.
 
     The search for the wrong idea may take long: pairs of ideas are tried for `patience` seconds of processor time, and
-    the callback `on_progress` is called before each idea. Its argument is a function that returns the verdict without
-    a recognised idea.
+    the callback `on_progress` is called before each idea. Its argument is a function that returns the verdict without a
+    recognised idea.
     """
     if all(map(_is_stub, observations)):
         return Verdict("not attempted", _not_attempted_text(observations[0]))
@@ -105,7 +105,7 @@ def verdict_on_stopped(seconds: float) -> Verdict:
 
 
 def _is_stub(seen: Observation) -> bool:
-    """Check whether an answer is not written yet: it returns None or raises NotImplementedError.
+    """Check whether an answer is not written yet: it returns None in every call, or raises NotImplementedError.
 
     torch raises NotImplementedError too, for dtypes that it does not support; then the answer is no stub.
     """
@@ -117,7 +117,10 @@ def _is_stub(seen: Observation) -> bool:
 
 
 def _numbers_asked_for(question: Question, seen: Observation) -> str:
-    """Return the numbers of a reader who returns a name with 0, to be told them; empty otherwise."""
+    """Return a sentence with the reader's own numbers if an answer returned a name with 0, which asks for them.
+
+    Else it is empty, as for questions without such numbers.
+    """
     result = seen.results[-1] if seen.results else None
     if question.personal is None or not isinstance(result, (tuple, list)) or len(result) != 2:
         return ""
@@ -143,7 +146,10 @@ def _not_attempted_text(seen: Observation) -> str:
 
 
 def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[VerdictSoFar], object]) -> Verdict:
-    """Compare, and search for the wrong idea if something differs."""
+    """Return the verdict: passed if nothing differs, else about the wrong idea that explains the difference.
+
+    If no such idea is found, it is about the difference. `patience` and `on_progress` are as for `judge`.
+    """
     first = evidence.first_difference()
     if first is None:
         return Verdict("passed", _passed_message(evidence))
@@ -154,7 +160,10 @@ def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[Verdict
 
 
 def _wrong_verdict(evidence: Evidence, first: tuple[int, Difference], found: FoundIdea | None) -> Verdict:
-    """Return the verdict on a wrong answer: its message is about the idea that was found, or the first difference."""
+    """Return the verdict on a wrong answer: its message is about the idea that was found, or the first difference.
+
+    The status is "error" if the answer raised in any case, else "failed".
+    """
     i, difference = first
     slug, message, i = found or (*describe_difference(evidence, i, difference), i)
     raised = any(d.kind == "raised" for found in evidence.found for d in found)

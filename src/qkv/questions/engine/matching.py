@@ -77,7 +77,11 @@ class Matching:
     # ── by results ────────────────────────────────────────────────────────────────────────────────
 
     def find_by_results(self) -> FoundIdea | None:
-        """Find the idea, or else the pair of ideas, whose twin has the same results as the answer."""
+        """Find the idea, or else the pair of ideas, whose twin has the same results as the answer; or return None.
+
+        Of several, the one whose exceptions agree most closely in their texts is returned. For a learner's test, single
+        cases are then compared too.
+        """
         known = self.question.misconceptions
         singles: list[Ideas] = [(idea,) for idea in known]
         joinable = [idea for idea in known if idea.knobs and not idea.alone]
@@ -105,8 +109,9 @@ class Matching:
     def find_by_one_case(self) -> FoundIdea | None:
         """Find an idea that explains one mistake of a learner's test that is wrong about several implementations.
 
-        A test that is wrong about every wrong implementation, and about a right one, returns True for right ones only.
-        Then ideas that concern all implementations are tried first, and must explain every mistake.
+        None if no idea does. A test that is wrong about every wrong implementation, and about a right one, returns True
+        for right ones only. Then ideas that concern all implementations are tried first, and must explain every
+        mistake.
         """
 
         def explains(idea: Misconception, i: int) -> bool:
@@ -133,7 +138,11 @@ class Matching:
         return sorted(self.evidence.ordinary, key=lambda i: (self.seen[i].raised is not None, turns[i]))
 
     def match(self, ideas: Ideas) -> Match | None:
-        """Compare the answer with the twin of these ideas; return None if they differ or no case shows the ideas."""
+        """Compare the answer with the twin of these ideas in all ordinary cases, and return a case that shows them.
+
+        None if they differ, or if no case tells the twin from the reference. The match also says how far the texts of
+        exceptions agree. If the answer raises where the twin is wrong in another way, they may still match.
+        """
         twin = self.question.twin(*ideas)
         shown: list[int] = []
         closeness = Closeness.SAME_TEXT
@@ -197,9 +206,10 @@ class Matching:
         return any(case.raises == raised.type for case in self.cases)
 
     def distinguishes(self, i: int, other: Observation) -> bool:
-        """Check whether case i distinguishes a twin from the reference.
+        """Check whether case i distinguishes a twin, whose observation is `other`, from the reference.
 
-        It does if both the twin and the answer raise; `is_specific` then decides whether the exception counts.
+        It does if they do not agree, if the twin lacks parameters, or if both the twin and the answer raise;
+        `is_specific` then decides whether the exception counts.
         """
         both_raise = self.seen[i].raised is not None and other.raised is not None
         return bool(other.lacking) or both_raise or not agree(self.question, self.cases[i], self.want[i], other)
@@ -207,7 +217,10 @@ class Matching:
     # ── by side effects and gradients ─────────────────────────────────────────────────────────────
 
     def find_by_effect(self, kind: str) -> FoundIdea | None:
-        """Find the idea whose twin has right results, and the same differences of this kind as the answer."""
+        """Find the first idea whose twin has right results, and the same differences of this kind as the answer.
+
+        `kind` is that of a side effect, such as "changed" or "gradient". None if there is no such idea.
+        """
         ours = [[d.place for d in found if d.kind == kind] for found in self.found]
         first = next(i for i, places in enumerate(ours) if places)
         for idea in self.question.misconceptions:
@@ -252,7 +265,7 @@ class Matching:
     # ── messages ──────────────────────────────────────────────────────────────────────────────────
 
     def message_for(self, ideas: Ideas, i: int) -> str:
-        """Return the message of one idea, or of two, for case i."""
+        """Return the message of one idea for case i, or of two ideas as two mistakes at once."""
         results = self.seen[i].results
         seen = Seen(self.cases[i], results[-1] if results else None)
         said = [self.question.message_for(idea, seen) for idea in ideas]
@@ -261,11 +274,11 @@ class Matching:
         return t("Two mistakes at once. {first} And: {second}", first=said[0], second=said[1])
 
     def exception_text(self, match: Match, ideas: Ideas) -> str:
-        """Return a sentence about the exception that the answer raised, in the matched case or in another.
+        """Return a sentence about the exception that the answer raised, in the matched case or in another; else "".
 
         The text of the exception is quoted only if the twin did not raise it. If the twin did, the text adds nothing to
         the idea's message, and the torch of the web page may have another text. The message of an idea that is
-        recognised `in_any_words` mentions the exception itself.
+        recognised `in_any_words` mentions the exception itself, so this returns "".
         """
         raising = [i for i in self.evidence.ordinary if self.seen[i].raised]
         if not raising or all(idea.in_any_words for idea in ideas):
@@ -294,7 +307,7 @@ _twin_cache: WeakKeyDictionary[Case, dict[Misconception, Observation]] = WeakKey
 
 
 def _closeness(seen: Observation, other: Observation) -> Closeness:
-    """Return how far the texts of two exceptions agree."""
+    """Return whether the texts of two observations' exceptions are equal, equal but for their numbers, or different."""
     texts = [o.raised.text if o.raised else "" for o in (seen, other)]
     if texts[0] == texts[1]:
         return Closeness.SAME_TEXT

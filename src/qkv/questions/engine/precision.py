@@ -26,7 +26,8 @@ _gradient_bounds: WeakKeyDictionary[Case, float] = WeakKeyDictionary()
 def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -> Case:
     """Return a case of float64 inputs with its tolerance: 8 × the error of the reference in float32, plus 1e-8.
 
-    A case that has a tolerance of its own keeps it. Cases of other inputs are returned as they are: `FLOAT32` applies.
+    A case that has a tolerance of its own keeps it. Cases of other inputs, and those that must raise an exception, are
+    returned as they are: `FLOAT32` applies.
 
     Args:
         case: the case
@@ -63,7 +64,10 @@ def gradient_tolerance(
 
 
 def _error(want: Sequence[Any], coarse: Sequence[Any]) -> float:
-    """Return the largest error of results in float32; it is at least the rounding of the largest result."""
+    """Return the largest difference between results and those computed in float32.
+
+    It is at least the rounding of the largest result. Only float64 tensors count.
+    """
     fine = [t for t in _tensors(want) if _is_double(t) and t.numel()]
     rounding = max((torch.finfo(torch.float32).eps * _size(t) for t in fine), default=0.0)
     pairs = zip(_tensors(want), _tensors(coarse), strict=False)
@@ -80,7 +84,7 @@ def _is_double(tensor: Tensor) -> bool:
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """Yield the tensors in a tensor, or in nested tuples and lists."""
+    """Yield the tensors in a tensor, or in nested tuples and lists; anything else is left out."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)):
@@ -109,7 +113,10 @@ def _in_float32(case: Case) -> Case:
 
 
 def tolerance_of(case: Case, *tensors: Tensor) -> float:
-    """Return the case's own tolerance; else `FLOAT32`, or less for small numbers, and `FLOAT64` for float64."""
+    """Return the case's own tolerance; else `FLOAT64`, or `FLOAT32` if a tensor has float32 or less.
+
+    For small numbers, `FLOAT32` is multiplied by the largest of them, but by 0.01 at least.
+    """
     if case.tolerance:
         return case.tolerance
     if not any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in tensors):
@@ -133,7 +140,7 @@ def has_fewer_digits(seen: Observation, want: Observation) -> bool:
 
 
 def _is_rounded(seen: Any, want: Any) -> bool:
-    """Return whether a float64 result has fewer digits than expected."""
+    """Check whether a result, where float64 is expected, has fewer digits than that. One of another shape has not."""
     tensors = isinstance(seen, Tensor) and isinstance(want, Tensor) and want.dtype == torch.float64
     if not tensors or seen.shape != want.shape:  # a state may have any form
         return False

@@ -231,7 +231,11 @@ class Question:
         return tuple(output.partition(" ")[0] for output in self.outputs)
 
     def twin(self, *misconceptions: Misconception) -> Callable[..., Any]:
-        """Return the answer with one of these mistakes, or with all of them if they turn different knobs."""
+        """Return the answer with one of these mistakes, or with all of them if they turn different knobs.
+
+        Raises:
+            ValueError: the mistakes are made by knobs, and the question has no variant.
+        """
         first = misconceptions[0]
         if len(misconceptions) == 1 and first.twin is not None:
             return first.twin

@@ -41,7 +41,10 @@ def side_effects(question: Question, case: Case, seen: Observation, want: Observ
 
 
 def _state_grows(case: Case, seen: Observation) -> bool:
-    """Check whether a state that is passed on holds more numbers than the one before, twice in succession."""
+    """Check whether a state that is passed on holds more numbers than the one before, twice in succession.
+
+    A state is the last item of the result of a step that carries one.
+    """
     sizes: dict[int, list[int]] = {}  # by the index of a step: the sizes of its state and of those that it came from
     for i, (step, result) in enumerate(zip(case.script, seen.results, strict=False)):
         if step.carries and isinstance(result, (tuple, list)) and result:
@@ -91,7 +94,11 @@ def _question_about_instability(question: Question, seen: Observation) -> str:
 
 
 def _generator_differences(seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield a difference for each generator that is used wrongly, and for draws from the global random state."""
+    """Yield a difference for each generator that is reseeded or not used, and for draws from the global random state.
+
+    Generators that the reference does not use need not be used. Global draws count only if the case has a generator and
+    the reference makes none.
+    """
     for got, wanted in zip(seen.generators, want.generators, strict=False):
         if got == "reseeded":
             text = t("Your answer seeds the generator that was passed to it, so all draws from it start again.")

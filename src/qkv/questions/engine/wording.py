@@ -47,7 +47,10 @@ def _has_an(noun: str) -> bool:
 
 
 def _other(kind: str, text: str) -> str:
-    """Describe a value of another type, such as a NumPy array, with its shape if its text begins with it."""
+    """Describe a value of another type: "a NumPy array of shape (3,)".
+
+    The shape is left out if `text` does not begin with "of shape".
+    """
     if text.startswith("of shape"):
         shape = text.removeprefix("of shape").strip()
         if _has_an(kind):
@@ -57,7 +60,10 @@ def _other(kind: str, text: str) -> str:
 
 
 def _several(values: tuple[Any, ...] | list[Any]) -> str:
-    """Describe a list or tuple; more than three numbers, or lists, are not described one by one."""
+    """Describe a list or tuple by its kind, its length, and its first three members.
+
+    The members are left out if all are lists, or if they are more than three numbers.
+    """
     kind, n = type(values).__name__, len(values)
     if values and all(isinstance(value, (tuple, list)) for value in values):
         return t("a {kind} of {n} lists", kind=kind, n=n) if n > 1 else t("a {kind} of {n} list", kind=kind, n=n)
@@ -106,7 +112,10 @@ def two_numbers(seen: Any, want: Any) -> tuple[str, str]:
 
 
 def input_name(question: Question, case: Case, where: Where) -> str:
-    """Return the name of an argument: the question's name for it, or "argument 1 of `append`"."""
+    """Return the name of an argument for messages: the question's name for it, or "argument 1 of `append`".
+
+    A parameter keeps its own name. An object that several steps share has no name, and is described.
+    """
     step, key = where
     if isinstance(key, str):
         return key
@@ -119,7 +128,10 @@ def input_name(question: Question, case: Case, where: Where) -> str:
 
 
 def tried_with(question: Question, case: Case) -> str:
-    """Describe the inputs of a case: "q (3, 5), k (4, 5) (float64)"."""
+    """Describe the inputs of a case: "q (3, 5), k (4, 5) (float64)".
+
+    Inputs that have no short form are left out. If the answer is a test, it is the name of the implementation.
+    """
     step = case.quoted_step
     parts = [
         f"{input_name(question, case, (step, i))} {_brief(value)}"
@@ -148,7 +160,10 @@ def _brief(value: Any) -> str:
 
 
 def structure_text(question: Question, seen: Any, want: Any) -> str:
-    """Say that the number of results is wrong."""
+    """Say that the number of results is wrong: how many came back, and how many were asked for.
+
+    A list of plain values in the place of one tensor counts as a wrong type.
+    """
     names = t(" and ").join(question.outputs)
     if isinstance(seen, list) and isinstance(want, Tensor) and not any(isinstance(one, Tensor) for one in seen):
         return type_text(names, seen, want)
@@ -185,7 +200,10 @@ def expected_text(name: str, seen: str, want: str) -> str:
 
 
 def shape_text(name: str, shape: str, seen: Tensor, want: Tensor) -> str:
-    """Say that a result has the wrong shape; `shape` is the expected one in letters, such as "(..., n_q, d_v)"."""
+    """Say that a result has the wrong shape; `shape` is the expected one in letters, such as "(..., n_q, d_v)", or "".
+
+    If the right sizes are in the wrong order, the message says so.
+    """
     values = {"name": name, "seen": tuple(seen.shape), "want": tuple(want.shape), "shape": shape}
     if shape:
         text = t("The shape of your {name} is {seen}; {want} was expected, that is {shape}.", **values)
@@ -228,7 +246,7 @@ def step_name(case: Case, i: int) -> str:
 
 
 def _step_label(step: Step) -> str:
-    """Return how messages name a step of a case."""
+    """Return how messages name a step of a case: "`append`", "`len`", "the call", "making the object"."""
     if step.act == "make":
         return t("making the object")
     if step.act == "load":

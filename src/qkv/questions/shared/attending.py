@@ -39,7 +39,10 @@ def attention_variant(
     mix: Mix = mix_values,
     result: Result = out_and_weights,
 ) -> Callable[..., Any]:
-    """Return an attention function; each argument replaces one of its five steps."""
+    """Return an attention function attend(q, k, v); each argument replaces one of its five steps.
+
+    These are the divisor of the scores, the scores, the weights, the mixture of values, and what is returned.
+    """
 
     def attend(q: Tensor, k: Tensor, v: Tensor) -> Any:
         scores = product(q, k)
@@ -154,7 +157,7 @@ def first_row_sum(seen: Seen) -> str:
 
 
 def row_sum(value: Any) -> str:
-    """Return the sum of a table's first row, as text."""
+    """Return the sum of the first row of a tensor, as text; "another number" for anything else."""
     return (
         f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else t("another number")
     )

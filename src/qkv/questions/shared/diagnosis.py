@@ -42,7 +42,10 @@ def diagnosis(
 
 
 def draw_modules(draw: Draw, faults: Faults) -> list[Case]:
-    """Draw every fault twice, the right module three times, and some again, in any order."""
+    """Draw cases: every fault twice, the right module three times, and up to four faults again, in random order.
+
+    `faults` includes the right module, under NO_FAULT.
+    """
     names = [*faults, *faults, NO_FAULT, *(draw.choose(list(faults)) for _ in range(draw.whole(0, 4)))]
     order = torch.randperm(len(names), generator=draw.generator).tolist()
     return [Case(call(Hidden(make, (faults[name],), (), name)), name) for name in (names[i] for i in order)]
@@ -69,7 +72,10 @@ def perfect_diagnosis(subject: Any) -> str:
 
 
 def mistakes_of_diagnoses(faults: Faults) -> tuple[Misconception, ...]:
-    """Return the misconceptions: two that were told apart wrongly, and one name for all."""
+    """Return the two misconceptions, with a twin for each pair of names and for each name.
+
+    One takes a fault for another, and is right otherwise. The other says one name of all modules.
+    """
 
     def taken_for(name: str, other: str) -> Callable[[Any], str]:
         return lambda subject: other if behind(subject).name == name else behind(subject).name
@@ -82,7 +88,9 @@ def mistakes_of_diagnoses(faults: Faults) -> tuple[Misconception, ...]:
 
 
 def quotes(probes: Mapping[str, str]) -> dict[str, Callable[[Seen], str]]:
-    """Return the quotes of the messages: the fault, what the answer said, and an input that shows the fault.
+    """Return the quotes of the messages: the fault ("which"), what the answer said, and an input that shows the fault.
+
+    For a right module with a fault said of it, "probe" is the input that would show that fault.
 
     Args:
         probes: by the name of a fault, what shows it

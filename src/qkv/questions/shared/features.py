@@ -14,7 +14,10 @@ ApplyMap = Callable[[Callable[[Tensor], Tensor], Tensor], Tensor]  # (feature ma
 
 
 def elu_map() -> Callable[[Tensor], Tensor]:
-    """Return the map elu(x) + 1. A worker runs the source of each map by itself, so both use torch alone."""
+    """Return the feature map elu(x) + 1, with as many features as x.
+
+    A worker runs its source alone, so it uses only torch.
+    """
 
     def features(x: Tensor) -> Tensor:
         return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
@@ -23,7 +26,7 @@ def elu_map() -> Callable[[Tensor], Tensor]:
 
 
 def two_sided_map() -> Callable[[Tensor], Tensor]:
-    """Return a map to twice as many features: exp(x/2) and exp(−x/2)."""
+    """Return a feature map to twice as many features: exp(x/2), then exp(−x/2)."""
 
     def features(x: Tensor) -> Tensor:
         return torch.cat([(x / 2).exp(), (-x / 2).exp()], dim=-1)

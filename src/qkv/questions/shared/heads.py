@@ -63,7 +63,10 @@ MERGES: dict[str, tuple[Merge, ...]] = {
 
 
 def split_or_merge_mistake(slug: str) -> Misconception:
-    """Return this misconception for a module, which splits or merges heads wrongly, or, for one slug, does both."""
+    """Return the misconception with this slug, with one set of knobs for each wrong way to split or to merge heads.
+
+    For "features-dealt-out", one more does both.
+    """
     ways: list[dict[str, Any]] = [{"split": split} for split in SPLITS.get(slug, ())]
     ways += [{"merge": merge} for merge in MERGES.get(slug, ())]
     if slug == "features-dealt-out":

@@ -39,7 +39,10 @@ class Implementation:
 def list_implementations(
     right: Mapping[str, Any], wrong: Mapping[str, Any], make: Callable[[Any, bool], Callable[[int], Any]]
 ) -> list[Implementation]:
-    """List right and wrong implementations. `make(one, wrong)` returns a function that builds `one` from a seed."""
+    """Return right and wrong implementations, given by their names.
+
+    `make(one, wrong)` returns a function that builds `one` from a seed.
+    """
     kinds = ((right, False), (wrong, True))
     return [Implementation(name, make(one, bad), bad) for kind, bad in kinds for name, one in kind.items()]
 
@@ -47,9 +50,10 @@ def list_implementations(
 def draw_implementations(
     draw: Draw, implementations: Sequence[Implementation], methods: tuple[str, ...] = ()
 ) -> list[Case]:
-    """Draw each implementation once and some again, so that the number of wrong ones cannot be known.
+    """Draw a case for each implementation, and up to four more of each kind, so that nobody knows how many are wrong.
 
-    Any number of wrong ones comes first: in a plain random order, a test that compares with the first is often right.
+    `methods` are the methods that the answer may call. Any number of wrong ones comes first: in a plain random order, a
+    test that compares with the first is often right.
     """
     kinds = [[one for one in implementations if one.wrong == wrong] for wrong in (False, True)]
     apart = draw.apart("order")  # the results of an implementation say something about its seed, but not of the order

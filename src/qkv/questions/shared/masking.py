@@ -18,7 +18,7 @@ Weigh = Callable[[Tensor, Tensor], Tensor]  # (scores, mask) -> weights
 def draw_mask(draw: Draw, leading: tuple[int, ...], n_q: int, n_k: int, over: str) -> Tensor:
     """Draw a mask. `over` has one letter for each axis: q or k, * for a leading axis, 1 for an axis that broadcasts.
 
-    With more than one key, each row has visible and hidden keys.
+    With more than one key, each row has visible and hidden keys. With one key, it is visible everywhere.
     """
     sizes = {"1": 1, "q": n_q, "k": n_k}
     shape = [leading[i] if axis == "*" else sizes[axis] for i, axis in enumerate(over)]

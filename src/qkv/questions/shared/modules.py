@@ -9,7 +9,10 @@ from qkv.questions.engine import Draw, mistake
 
 
 def draw_layers(draw: Draw, d_model: int, widths: dict[str, int], dtype: torch.dtype) -> dict[str, Tensor]:
-    """Draw a weight and a bias for each named layer, scaled so that x @ weight keeps the variance of x."""
+    """Return a random weight (width, d_model) and bias (width,) for each named layer: `name.weight`, `name.bias`.
+
+    They are scaled so that x @ weight.mT keeps the variance of x.
+    """
     layers = {}
     for name, width in widths.items():
         layers[f"{name}.weight"] = draw.normal(width, d_model, dtype=dtype, scale=d_model**-0.5)

@@ -27,8 +27,9 @@ SOMEBODY = "a reader"  # whose numbers the reference and the twins take
 
 
 def key_of(name: str) -> str:
-    """Return what of a name draws the numbers: spaces at the ends and capitals do not count, nor does the way in which
-    letters with accents are stored, which some systems change in a file's name.
+    """Return the part of a name that decides its numbers: without capitals, and without spaces at the ends.
+
+    Letters with accents are put into one form, because some systems store them in another one in a file's name.
     """
     return unicodedata.normalize("NFC", name.strip().casefold())
 
@@ -101,7 +102,10 @@ class Personal:
         raise ValueError(sentences(self.told(who), wrong))
 
     def told(self, who: str) -> str:
-        """Return the numbers of a reader in a sentence; empty if they have no name of their own."""
+        """Return the numbers of a reader in a sentence.
+
+        It is empty if the name is empty, too long, or the placeholder of the exercise.
+        """
         if not 1 <= len(who.strip()) <= MAX_NAME or same_name(who, PLACEHOLDER):
             return ""
         return t("The numbers for “{who}”: {numbers}.", who=who.strip(), numbers=self.said(self.numbers_of(who)))

@@ -17,7 +17,10 @@ Product = Callable[[Tensor, Tensor], Tensor]  # (q, k) -> scores
 def query_key_case(
     draw: Draw, name: str, leading: tuple[int, ...] = (), dtype: torch.dtype = torch.float32, **fixed: int
 ) -> Case:
-    """Draw a case of queries and keys, for a question about scores."""
+    """Draw a case of queries q (*leading, n_q, d_k) and keys k (*leading, n_k, d_k), for a question about scores.
+
+    `fixed` gives sizes. Unless it gives d_k, that is a square in float64 and no square in float32.
+    """
     d_k = SQUARE if dtype == torch.float64 else draw.choose(NON_SQUARES)
     s = draw.sizes("n_q", "n_k", "d_k", **{"d_k": d_k} | fixed)
     q = draw.normal(*leading, s["n_q"], s["d_k"], dtype=dtype)

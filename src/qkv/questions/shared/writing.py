@@ -59,6 +59,8 @@ def block(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> tuple[Tenso
 def writer(ids: Tensor, w: Weights, n_heads: int, caches: Any = None, block: Block = block) -> tuple[Tensor, Tensor]:
     """Run the whole writer: embeddings and positions, the blocks, the last norm, the unembedding.
 
+    `ids` are the newest tokens. Their keys and values are added to the caches, if there are any.
+
     Shapes:
         ids (B, n)
     Returns:
@@ -76,7 +78,9 @@ def writer(ids: Tensor, w: Weights, n_heads: int, caches: Any = None, block: Blo
 
 
 def write(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Tensor:
-    """Continue a text by its likeliest words. With caches, each token runs once.
+    """Continue a text by its likeliest words.
+
+    With caches, which have to be empty, each token runs once. Without them, the whole text runs for each new token.
 
     Returns:
         the new ids, (n_new,)
@@ -144,7 +148,7 @@ def provided(w: Weights) -> Provided:
 
 
 def draw_block(draw: Draw, d: int, d_hidden: int, dtype: torch.dtype = torch.float32) -> Weights:
-    """Draw the weights of one block."""
+    """Return random weights of one block with d features, by their names: norms, attention, feed-forward network."""
 
     def layer(name: str, d_in: int, d_out: int) -> Weights:
         scale = 1.5 * d_in**-0.5
@@ -167,7 +171,7 @@ def draw_norm(draw: Draw, name: str, d: int, dtype: torch.dtype) -> Weights:
 
 
 def draw_writer(draw: Draw, sizes: dict[str, int], dtype: torch.dtype = torch.float32) -> Weights:
-    """Draw the weights of a writer; `sizes` has L, H, d_head, d_hidden, vocab and n_max."""
+    """Return random weights of a writer, by their names; `sizes` has L, H, d_head, d_hidden, vocab and n_max."""
     d = sizes["H"] * sizes["d_head"]
     blocks = {
         f"stack.blocks.{layer}.{name}": value

@@ -47,10 +47,11 @@ def head_weights(x: Tensor, w_q: Tensor, w_k: Tensor, mask: Tensor | None = None
 
 
 def check_matrices(result: Any, names: Sequence[str], d: int) -> tuple[Tensor, ...]:
-    """Return the matrices in float32.
+    """Return the matrices in float32, without gradients.
 
     Raises:
-        ValueError: they are not as many matrices as asked for, of d rows, or their columns do not fit.
+        ValueError: they are not as many matrices as asked for, of d rows and a limited number of columns, or a w_q and
+            the w_k after it differ in shape.
     """
     values = {"names": t(", ").join(names), "d": d}
     if not isinstance(result, (tuple, list)) or len(result) != len(names):
@@ -117,7 +118,10 @@ def looking_difference(case: Case, seen: Tensor, want: Tensor, text_of: TextOf |
 
 
 def _query_difference(seen: Tensor, want: Tensor, text: int, i: int) -> str:
-    """Describe where query i of a text looks, and where it should."""
+    """Return a message about where query i of a text looks, and where it should.
+
+    It tells apart: too little weight on the right token, as much on another one, and most on another one.
+    """
     target, most = int(want[text, i].argmax()), int(seen[text, i].argmax())
     # A message counts tokens as the questions do, from 0.
     values = {"i": i, "target": target, "enough": ENOUGH, "largest": f"{seen[text, i, most]:.2f}"}
