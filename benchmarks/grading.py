@@ -87,7 +87,9 @@ def rate(times: list[float]) -> float:
 
 
 def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
-    """Grade n submissions with `qkv grade` in its sandbox, and return the time of each result.
+    """Grade n submissions with `qkv grade` in its sandbox, and return when each result came, in seconds by a clock.
+
+    The submissions are written below `folder`. Right answers of `unlike` ones differ in their last bits.
 
     Raises:
         SystemExit: they did not get the marks that they deserve.

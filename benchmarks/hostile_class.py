@@ -62,7 +62,10 @@ def put(path: Path, data: bytes) -> None:
 
 
 def not_deserved(results: list[Result], honest: int) -> list[str]:
-    """Return a line for each submission that got something else than it deserves; none if all is right."""
+    """Return a line for each hostile submission that got something else than it deserves; none if all is right.
+
+    One more line says so unless all of the `honest` notebooks, but every third, have full marks.
+    """
     deserved = {f"eve{i:03}": attack.deserves for i, attack in enumerate(HOSTILE.values())}
     names = dict(zip(deserved, HOSTILE, strict=True))
     wrong = []

@@ -88,7 +88,7 @@ PROGRAMS = {  # the name, the code, and how often it runs in a burst
 
 
 class Page:
-    """The page's Python of a source tree, in Node.js."""
+    """The page's Python of a source tree, in Node.js. Its files are packed into `folder`."""
 
     def __init__(self, tree: Path, folder: str) -> None:
         room = next(tree.glob("*/in_node.mjs")).parent

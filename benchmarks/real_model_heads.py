@@ -114,7 +114,10 @@ def groups(half: int) -> list[Group]:
 
 
 class Model:
-    """The real model: weights and states of a sentence, with changes to the output of heads."""
+    """The real model: weights and states of a sentence, with changes to the output of heads.
+
+    Untrained, its weights are random, from the seed.
+    """
 
     def __init__(self, is_trained: bool = True, seed: int = 0) -> None:
         files = pack.package_files()

@@ -58,9 +58,10 @@ NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 
 
 def write_archive(target: Path, files: dict[str, bytes]) -> None:
-    """Write a zip archive of files, given by their names, and compress it as a whole, which is smaller.
+    """Write a zip archive of files, given by their names, as a compressed file.
 
-    Its bytes depend only on these files.
+    The archive as a whole is compressed, and not each file in it, which is smaller. Its bytes depend only on these
+    files.
     """
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w") as archive:

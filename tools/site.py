@@ -238,7 +238,10 @@ def run_notebook(path: str) -> tuple[str, Any, float, str]:
 
 
 def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
-    """Return a client that runs a notebook in a folder, with the kernel's connection file in a private folder."""
+    """Return a client that runs a notebook in a folder, each cell for at most 600 seconds.
+
+    The kernel's connection file is in the folder `private`.
+    """
     from nbclient import NotebookClient
 
     from tools.kernels import kernel_manager

@@ -259,7 +259,10 @@ def missing_part(message: str, names: dict[str, Any]) -> str:
 
 
 def is_of_page(function: str, names: dict[str, Any]) -> bool:
-    """Check whether a function, or a class's method, of this name is one of the page's torch, and not of the cells."""
+    """Check whether a function, or a class's method, of this name is one of the page's torch or numpy.
+
+    `names` are those of the cells: one that a cell defined is not.
+    """
     first, last = function.partition(".")[0], function.removesuffix(".__init__").rpartition(".")[2]
     owners = (torch, torch.Tensor, torch.nn, torch.nn.functional, torch.linalg, numpy, numpy.ndarray)
     own = getattr(names.get(first), "__module__", None) == "__main__"

@@ -58,7 +58,10 @@ class Lines:
         self.unbroken = [[*self.open]]
 
     def text(self, text: str) -> None:
-        """Write a text, after those that wait."""
+        """Write a text, after those that wait for a line break to be decided.
+
+        If some wait, it waits too, and outer groups that no longer fit the line are broken.
+        """
         if not self.waiting:
             self.out.append(text)
             self.column += len(text)

@@ -309,7 +309,7 @@ def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
     """Return aᵇ, with broadcasting. A square is computed as a product.
 
     Raises:
-        RuntimeError: integers have a negative integer exponent.
+        RuntimeError: `a` holds integers, and `b` is a negative Python integer.
     """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -442,9 +442,9 @@ lt, le = comparison("lt", operator.lt), comparison("le", operator.le)
 
 
 def bitwise(name: str, f: Callable[[int, int], int], full_name: str = "") -> Callable[[Any, Any], Tensor]:
-    """Return a bitwise function of two operands, and add it to `Tensor` as a method, bitwise_and for instance.
+    """Return a bitwise function of two operands, by `f` of two integers, which raises a NotImplementedError for floats.
 
-    It raises a NotImplementedError for floats.
+    Add it to `Tensor` as the method `bitwise_` and `full_name`, by default `name`, which the errors have.
     """
 
     def combine(a: Tensor | float, b: Tensor | float) -> Tensor:

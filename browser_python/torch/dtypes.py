@@ -75,7 +75,7 @@ def promoted_dtype(a: dtype, b: dtype) -> dtype:
 
 
 class finfo:
-    """The limits of a floating-point dtype."""
+    """The limits of a floating-point dtype, by default the default one. Another dtype raises a TypeError."""
 
     LARGEST = {
         float16: 65504.0,
@@ -101,7 +101,7 @@ class finfo:
 
 
 class iinfo:
-    """The limits of an integer dtype."""
+    """The limits of an integer dtype. Another dtype raises a TypeError."""
 
     def __init__(self, kind: dtype) -> None:
         if kind.kind != INTEGER:

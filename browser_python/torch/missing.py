@@ -42,7 +42,10 @@ def known(place: str) -> frozenset[str]:
 
 
 def is_known(kind: type, name: str) -> bool:
-    """Check whether objects of one of the page's classes have this attribute in PyTorch or NumPy."""
+    """Check whether objects of one of the page's classes have this attribute in PyTorch or NumPy.
+
+    False for a special name such as `__len__`.
+    """
     if name.startswith("__"):
         return False
     return any(name in known(base.__name__) for base in kind.__mro__ if base.__module__ != "__main__")

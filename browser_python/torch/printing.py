@@ -50,7 +50,7 @@ class Formatter:
     """The number format of a tensor: all its numbers are printed in the same format, padded to the same width."""
 
     def __init__(self, numbers: Sequence[float], kind: dtype) -> None:
-        """Choose integers, decimals or scientific notation, and the width, for these numbers."""
+        """Choose integers, decimals or scientific notation, and the width, for these numbers of the dtype `kind`."""
         self.floating, self.spec, self.point, self.width = kind.kind == FLOATING, "", "", 1
         if not self.floating:
             self.width = max([1, *(len(str(v)) for v in numbers)])
@@ -116,7 +116,10 @@ def shown_numbers(t: Tensor) -> list[Any]:
 
 
 def text_of(t: Tensor) -> str:
-    """Return a tensor as text, as in `repr(t)`."""
+    """Return a tensor as text, as in `repr(t)`: its numbers, and what does not follow from them.
+
+    That is the dtype unless it is usual, the size of an empty tensor, and `grad_fn` or `requires_grad`.
+    """
     kind = type(t).__name__
     head = "Parameter containing:\ntensor(" if kind == "Parameter" else "tensor("
     requires, node, t = t.requires_grad, t._node, t.detach()
@@ -138,7 +141,10 @@ def text_of(t: Tensor) -> str:
 
 
 def suffix_text(suffixes: list[str], before: str) -> str:
-    """Return the text after the numbers, such as the dtype; a part that would exceed the line goes on a new line."""
+    """Return the text after the numbers, such as the dtype; a part that would exceed the line goes on a new line.
+
+    `before` is the text before it, whose last line it continues.
+    """
     out, last = "", len(before) - before.rfind("\n") + 1
     for suffix in suffixes:
         if last + len(suffix) + 2 > PRINT_OPTS.linewidth:

@@ -440,7 +440,10 @@ def multinomial(
 
 
 def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """Draw indices of each row with replacement: find a uniform number among the cumulative probabilities."""
+    """Draw `count` indices of each row with replacement; return those of all rows, one after the other.
+
+    Each is where a uniform number falls among the cumulative probabilities.
+    """
     places = []
     for row in rows:
         total = sum(row)
@@ -451,7 +454,10 @@ def draw_with_replacement(g: Generator, rows: list[Any], count: int, kind: dtype
 
 
 def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dtype) -> list[int]:
-    """Draw indices of each row without replacement: the largest quotients of probability and exponential number."""
+    """Draw `count` indices of each row without replacement; return those of all rows, one after the other.
+
+    They are those of the largest quotients of probability and exponential number.
+    """
     n = len(rows[0])
     waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []

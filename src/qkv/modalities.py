@@ -83,7 +83,7 @@ def convolution_as_attention(image: Tensor, kernel: Tensor) -> Tensor:
 
 
 def graph_mask(edges: list[tuple[int, int]], n: int, self_loops: bool = True) -> Tensor:
-    """Let each node see itself and its neighbours, in both directions of an edge.
+    """Let each node see its neighbours, in both directions of an edge, and with `self_loops` itself.
 
     Returns:
         bool (n, n), symmetric

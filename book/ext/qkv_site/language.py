@@ -41,7 +41,10 @@ def names_of_terms() -> dict[str, str]:
 
 
 def load(app: Sphinx, config: Config) -> None:
-    """Read the site's texts in its language, and the anchors of the English pages."""
+    """Set the language of the site's texts; for a translated site, read the anchors of the English pages.
+
+    The words of its buttons for code are set in `config`.
+    """
     speak(config.language)
     if not is_english():
         _anchors.update(json.loads(ANCHORS.read_text(encoding="utf-8")))

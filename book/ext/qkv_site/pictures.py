@@ -42,7 +42,7 @@ def circle(x: float, y: float, radius: float, colour: str = INK) -> str:
 
 
 def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str = WEIGHT) -> str:
-    """Return a table of weights as SVG: the larger a weight, the darker its cell."""
+    """Return a square table of weights as SVG at (x, y), `size` wide: the larger a weight, the fuller its colour."""
     side = size / len(rows)
     return "".join(
         box(x + j * side, y + i * side, side - 1, side - 1, colour, 0.08 + 0.92 * weight)

@@ -671,11 +671,16 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """Mix the values, each weighted by how well its key matches the query: softmax(q kᵀ / √d + mask) v.
 
+    `scale` replaces 1 / √d. With `enable_gqa`, each head of k and v serves several of q. A token that may attend to
+    nothing gets zeros. `is_causal` hides each key after the query's own position.
+
     Shapes:
-        q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to add;
+        q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to
+            add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is neither bool nor floating-point.
+        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
+            neither bool nor floating-point.
     """
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)

@@ -14,7 +14,11 @@ BUFFERS = ("weight", "pos_weight")  # settings that are part of the state
 
 
 class Function(Module):
-    """A function as a layer. The settings are the arguments after those that `forward` gets, and their values."""
+    """A function as a layer. The settings are the arguments after those that `forward` gets, and their values.
+
+    Each is an attribute, or a buffer if it is a tensor of weights. A TypeError is raised for an unknown or missing
+    setting.
+    """
 
     _function: ClassVar[str]  # its name in `functional`
     _settings: ClassVar[dict[str, Any]]

@@ -91,8 +91,8 @@ class Unmade:
 class Embedding(Module):
     """A table with one row for each id, (num_embeddings, embedding_dim): ids (...) become (..., embedding_dim).
 
-    The rows begin as normal numbers with mean 0 and variance 1. The row `padding_idx` begins as zeros and gets no
-    gradient. Errors are those of `functional.embedding`.
+    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`. The row `padding_idx` begins as zeros
+    and gets no gradient; with `_freeze`, no row does. Errors are those of `functional.embedding`.
     """
 
     def __init__(
@@ -212,7 +212,10 @@ class Normalization(Module):
 
 
 class LayerNorm(Normalization):
-    """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016)."""
+    """Layer normalization of the last axes, with a trained weight and bias (Ba et al., 2016).
+
+    Without `elementwise_affine` it has neither, and without `bias` only the weight.
+    """
 
     def __init__(
         self,
@@ -245,7 +248,10 @@ class LayerNorm(Normalization):
 
 
 class RMSNorm(Normalization):
-    """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019)."""
+    """Division by the root of the mean square of the last axes, with a trained weight (Zhang and Sennrich, 2019).
+
+    Without `elementwise_affine` it has none.
+    """
 
     def __init__(
         self,
@@ -272,7 +278,10 @@ class RMSNorm(Normalization):
 
 
 class GroupNorm(Normalization):
-    """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018)."""
+    """Normalization of groups of channels, with a trained weight and bias (Wu and He, 2018).
+
+    Without `affine` it has neither. Channels that do not divide into the groups raise a ValueError.
+    """
 
     def __init__(
         self,
@@ -302,7 +311,11 @@ class GroupNorm(Normalization):
 
 
 class BatchNorm(Normalization):
-    """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015)."""
+    """Normalization of each channel over the batch, with a trained weight and bias (Ioffe and Szegedy, 2015).
+
+    Without `affine` it has neither. With `track_running_stats`, it keeps a running mean and variance of its batches,
+    each moved by `momentum` toward that of the last one.
+    """
 
     _version = 2
     running_mean: Tensor | None
@@ -376,7 +389,10 @@ class BatchNorm2d(BatchNorm):
 
 
 class PReLU(Module):
-    """x where it is positive, and x times a trained weight elsewhere."""
+    """x where it is positive, and x times a trained weight elsewhere: one for all, or for each channel.
+
+    It starts as `init`.
+    """
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Device = None, dtype: Kind | None = None
@@ -397,7 +413,10 @@ class PReLU(Module):
 
 
 class Convolution(Module):
-    """A convolution with trained filters; `axes` is the number of axes of a window."""
+    """A convolution with trained filters; `axes` is the number of axes of a window. See `windows.convolution`.
+
+    A ValueError is raised if `groups` does not divide both numbers of channels.
+    """
 
     axes = 1
 
@@ -499,7 +518,11 @@ class NonDynamicallyQuantizableLinear(Linear):
 
 
 class MultiheadAttention(Module):
-    """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result."""
+    """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result.
+
+    An AssertionError is raised if the heads do not divide `embed_dim`, and a ValueError if one of the two is not
+    positive.
+    """
 
     def __init__(
         self,

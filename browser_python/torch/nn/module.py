@@ -458,7 +458,10 @@ setattr(Module, "type", lambda self, dst_type: self.to(dst_type))  # noqa: B010 
 
 
 def typename(obj: Any) -> str:
-    """Return a type's name as in torch's errors: `torch.FloatTensor`, `int`, `torch.nn.modules.linear.Linear`."""
+    """Return the name of a type, or of an object's type, as in torch's errors.
+
+    For instance `torch.FloatTensor`, `int`, `torch.nn.modules.linear.Linear`.
+    """
     if isinstance(obj, Tensor):
         return str(obj.type())
     kind = obj if hasattr(obj, "__qualname__") else type(obj)

@@ -92,7 +92,11 @@ class Recurrent(Module):
 
 
 class Layers(Recurrent):
-    """Recurrent layers over a sequence."""
+    """Recurrent layers over a sequence: each reads the outputs of the one before.
+
+    In training, dropout with the probability `dropout` lies between them. If they are `bidirectional`, each has a
+    second one, from the end to the start; outputs of both are joined.
+    """
 
     def flatten_parameters(self) -> None:
         """Do nothing: this is for a GPU."""
@@ -176,7 +180,10 @@ class Layers(Recurrent):
 
 
 class RNN(Layers):
-    """Plain recurrent layers: tanh or relu of a linear function of the input and the state."""
+    """Plain recurrent layers: tanh or relu of a linear function of the input and the state.
+
+    Another `nonlinearity` raises a ValueError.
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh", **more: Any

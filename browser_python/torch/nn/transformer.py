@@ -25,7 +25,10 @@ def activation_of(given: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor],
 
 
 class Layer(Module):
-    """One or two attentions and a feed-forward network, each with a residual connection and a normalization."""
+    """One or two attentions and a feed-forward network, each with a residual connection and a normalization.
+
+    With `norm_first`, the normalization comes before each part, else after each sum. `attentions` has their names.
+    """
 
     attentions: tuple[str, ...] = ("self_attn",)
     self_attn: MultiheadAttention
@@ -185,7 +188,10 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder (Vaswani et al., 2017)."""
+    """An encoder and a decoder (Vaswani et al., 2017); `custom_encoder` and `custom_decoder` replace them.
+
+    All matrices begin with Xavier's uniform numbers.
+    """
 
     def __init__(
         self,

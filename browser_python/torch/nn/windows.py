@@ -28,6 +28,8 @@ def each(sizes: Sizes, n: int) -> list[int]:
 def windows(x: Tensor, size: list[int], step: list[int], dilation: list[int]) -> Tensor:
     """Return a view of the windows along as many last axes as `size` has numbers.
 
+    A window's numbers are `dilation` apart, and windows `step` apart, along each axis.
+
     Shapes:
         x (batch, channels, *sizes); result (batch, channels, *numbers of windows, *sizes of a window)
     """
@@ -57,6 +59,8 @@ def convolution(
     n: int, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Tensor:
     """Multiply each window of x along n axes with each filter, and add up, with zeros as padding.
+
+    Windows are `stride` apart, and their numbers `dilation`: one number for all axes, or one each.
 
     Shapes:
         x (batch, channels, *sizes) or without the batch; weight (filters, channels / groups, *sizes of a window);

@@ -18,7 +18,11 @@ from ..tensors import Tensor, type_name
 
 
 class Optimizer:
-    """The base class of optimizers: groups of parameters with settings, and a state for each parameter."""
+    """The base class of optimizers: groups of parameters with settings, and a state for each parameter.
+
+    `params` are tensors, or groups as for `add_param_group`; `defaults` are the settings that a group does not have. A
+    single tensor raises a TypeError, and no parameter a ValueError. See also `parameters_of` and `check_settings`.
+    """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
@@ -151,7 +155,10 @@ def check_settings(group: dict[str, Any]) -> None:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay."""
+    """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay.
+
+    `nesterov` without a momentum or with `dampening` raises a ValueError.
+    """
 
     def __init__(
         self,
@@ -302,7 +309,8 @@ class RMSprop(Optimizer):
     def update(self, p: Tensor, g: Tensor, group: dict[str, Any], state: dict[str, Any]) -> None:
         """Update p in place by its gradient g: p ← p − lr·g / (√v + eps), with a running mean v of g².
 
-        `state` keeps v, and with a momentum also a running sum of the steps, which then replaces the step.
+        A weight decay is added to g first. `state` keeps v, and with a momentum also a running sum of the steps, which
+        then replaces the step.
         """
         g = g + p * group["weight_decay"] if group["weight_decay"] else g
         if not state:

@@ -15,7 +15,11 @@ from . import Optimizer
 
 
 class LRScheduler:
-    """The base class of schedules. `get_lr` returns the next learning rate of each group."""
+    """The base class of schedules. `get_lr` returns the next learning rate of each group.
+
+    It makes the optimizer note its steps (`note_steps`). Another object than an optimizer raises a TypeError, and a
+    `last_epoch` other than −1 a NotImplementedError.
+    """
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -107,7 +111,10 @@ Factor = Callable[[int], float]
 
 
 class LambdaLR(LRScheduler):
-    """The initial rate, times a function of the number of steps."""
+    """The initial rate, times a function of the number of steps: one for all groups, or a list with one each.
+
+    A list of another length raises a ValueError.
+    """
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
         n = len(optimizer.param_groups)
@@ -163,7 +170,10 @@ class ExponentialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The initial rate, times a factor that goes from one number to another in `total_iters` steps: a warm-up."""
+    """The initial rate, times a factor that goes from one number to another in `total_iters` steps: a warm-up.
+
+    A factor above 1, a negative one, or 0 at the start raises a ValueError.
+    """
 
     def __init__(
         self,
@@ -220,7 +230,10 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class SequentialLR(LRScheduler):
-    """Several schedules, one after the other; the next one begins at each of the `milestones`."""
+    """Several schedules, one after the other; the next one begins at each of the `milestones`.
+
+    They are one fewer than the schedules, or a ValueError is raised.
+    """
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1

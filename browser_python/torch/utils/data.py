@@ -37,7 +37,10 @@ class IterableDataset(Dataset):
 
 
 class TensorDataset(Dataset):
-    """A dataset of tensors: an example is one part of each, along the first axis."""
+    """A dataset of tensors: an example is one part of each, along the first axis.
+
+    Tensors whose first axes differ in size raise an AssertionError.
+    """
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(t.size(0) != tensors[0].size(0) for t in tensors):
@@ -65,7 +68,7 @@ class Subset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Several datasets, one after the other."""
+    """Several datasets, one after the other; without any, an AssertionError."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         self.datasets = list(datasets)
@@ -132,7 +135,10 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All indices in a random order, or with `replacement`, random ones."""
+    """All indices in a random order, or with `replacement`, random ones.
+
+    They are `num_samples`, or as many as `data_source` has examples; a ValueError is raised unless that is positive.
+    """
 
     def __init__(
         self,
@@ -179,7 +185,7 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Random indices with probabilities in proportion to weights."""
+    """`num_samples` random indices with probabilities in proportion to weights."""
 
     def __init__(
         self, weights: Any, num_samples: int, replacement: bool = True, generator: Generator | None = None
@@ -195,7 +201,7 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """The indices of another sampler, as lists of one size."""
+    """The indices of another sampler, as lists of one size, which must be a positive integer (else a ValueError)."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
@@ -252,7 +258,10 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 class DataLoader:
-    """Batches of a dataset's examples, in order or shuffled. They are drawn in the page itself, without workers."""
+    """Batches of a dataset's examples, in order or shuffled. They are drawn in the page itself, without workers.
+
+    A `sampler` beside `shuffle` raises a ValueError.
+    """
 
     def __init__(
         self,

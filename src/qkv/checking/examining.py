@@ -156,7 +156,8 @@ def _report_on(
 ) -> Report:
     """Observe an answer on new inputs, judge what was seen, and return the report.
 
-    An answer of the wrong kind is not run, and one that takes too long is stopped; the report says so.
+    An answer of the wrong kind is not run, and one that takes too long is stopped; the report says so. `patience` is as
+    for `judge`; `on_progress` is called during the search, with a function that returns the report so far.
     """
     cases = question.fresh_cases()
     try:

@@ -92,9 +92,10 @@ def grade(notebook: Path, timeout: float) -> Result:
 
 
 def _run_child(notebook: Path, timeout: float, skipped: dict[str, str]) -> ChildOutput:
-    """Run a child process, and return what it printed.
+    """Run a child process with the notebook, and return what it printed.
 
-    If it did not reach the end, add the cell or answer that ran last to `skipped`, with the reason.
+    If it did not reach the end, add the cell or answer that ran last to `skipped`, with the reason. The child gets
+    `timeout` seconds of processor time, and is stopped after CLOCK_FACTOR times as long by the clock.
     """
     command = [sys.executable, "-c", CHILD_CODE, str(notebook.resolve()), json.dumps(skipped), str(timeout)]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stdin": subprocess.DEVNULL, "cwd": notebook.resolve().parent}
@@ -230,7 +231,10 @@ class Notebook:
 
     @contextlib.contextmanager
     def checking_answers(self) -> Iterator[None]:
-        """While cells run, replace `check` and `progress`: a check stores its result and shows nothing."""
+        """In the block, while cells run, replace `check` and `progress`: a check stores its result and shows nothing.
+
+        At the end, both are restored.
+        """
         from qkv.sandboxed import cells
 
         real = {name: vars(checking)[name] for name in ("check", "progress")}
@@ -307,7 +311,7 @@ class Watchdog:
             self.restart()
 
     def restart(self) -> None:
-        """Give the innermost activity its whole time, or stop the clock if there is none."""
+        """Tell the grader the innermost activity, and give that its whole time; without one, stop the clock."""
         if not self.activities:
             faulthandler.cancel_dump_traceback_later()
             return

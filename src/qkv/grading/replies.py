@@ -292,7 +292,9 @@ class Reply:
         return wire.tensor_of(raw, dtype, shape)
 
     def plain(self, tree: Any, depth: int = 0) -> Any:
-        """Read a value that `recording.record` can return: a number, text, tensor, `OtherValue`, list or tuple.
+        """Read a value that `recording.record` can return.
+
+        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values.
 
         Raises:
             ReplyError: it is another value, or is too large or too deep.

@@ -150,7 +150,7 @@ class Result:
         return self.notebook.removesuffix(".ipynb")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the content of the result's JSON file. Fields that most results do not need are in it if they do."""
+        """Return the content of the result's JSON file: all fields but `source`, and without empty optional ones."""
         fields = _without_unused(vars(self))
         fields.pop("source", None)
         return fields | {"questions": [_without_unused(vars(answer)) for answer in self.questions]}

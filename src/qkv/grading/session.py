@@ -502,7 +502,10 @@ class _Attempt:
         self.marks[question.id] = _to_answer(question, verdict, seconds + time.monotonic() - started)
 
     def raise_fault_unless_reference_passes(self, question: Question, crash: str) -> None:
-        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash."""
+        """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
+
+        The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)
         self.deadline += time.monotonic() - started  # the reference's time is not the notebook's
@@ -611,7 +614,10 @@ class _Attempt:
 
 
 def _of_own_numbers(verdict: Verdict, names: Sequence[str], who: str) -> Verdict:
-    """Return the verdict on a right answer: it fails if its numbers are not those of a name of the student's."""
+    """Return the verdict on a right answer, or "failed" if `who`, the name it returned, is none of `names`.
+
+    These are the student's names: each learner's numbers follow from a name.
+    """
     if any(same_name(name, who) for name in names):
         return verdict
     text = t(

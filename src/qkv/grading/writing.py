@@ -222,7 +222,10 @@ def _make_folder(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a temporary file and rename it to `path`: no reader sees half a file, and no symlink is followed."""
+    """Write a temporary file with these permissions, and rename it to `path`.
+
+    So no reader sees half a file, and no symlink is followed.
+    """
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as stream:

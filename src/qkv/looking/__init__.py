@@ -170,7 +170,7 @@ class View:
 
 
 class _Model:
-    """A model with a text: it can run again with heads switched off."""
+    """A model with a text: it can run again with heads switched off. It runs once, unchanged, when this is made."""
 
     def __init__(self, model: Any, tokenizer: Any, text: Text) -> None:
         self.model, self.tokenizer, self.text = model, tokenizer, text

@@ -80,8 +80,9 @@ class Tagger(nn.Module):
     ) -> Tagged:
         """Predict the word classes and the noun for *it* in one sentence, in English or Chinese.
 
-        The keyword arguments change the model. `temperature` is one number, or one for each layer. `heads`,
-        booleans (layers, heads), says which heads are on. `parts` are the keyword arguments of `switched_off`.
+        The keyword arguments change the model. `temperature` is one number, or one for each layer. Unless `scaled`,
+        scores are not divided by √d_head; without `positions`, no position vectors are added. `heads`, booleans
+        (layers, heads), says which heads are on. `parts` are the keyword arguments of `switched_off`.
 
         Raises:
             ValueError: a word is not known, the sentence is too long, or an argument is not valid.
@@ -133,9 +134,9 @@ def switched_off(
 
     `places` is the Places of the run in which the edits are used.
 
-    layers        one boolean per layer: a layer that is off returns its input
+    layers        one boolean per layer: a layer that is off returns its input; None: all are on
     residual      if False, the input of attention and feed-forward is not added to their output
-    norm          if False, attention and feed-forward get their input without a norm
+    norm          if False, attention, feed-forward and the end of the stack get their input without a norm
     feed_forward  if False, the feed-forward network adds nothing
 
     Raises:

@@ -449,7 +449,11 @@ def progress(chapter: int) -> Progress:
 
 
 class Notebook:
-    """A notebook whose cells run in this process, from the first to the last."""
+    """A notebook whose cells run in this process, from the first to the last.
+
+    Making one changes the process: `input` gets a fixed reply, `torch.compile` changes nothing, and matplotlib shows no
+    window.
+    """
 
     def __init__(self, shell: Shell) -> None:
         self.shell = shell

@@ -169,7 +169,8 @@ class Run:
     def run_step(self, i: int, step: Step) -> Any:
         """Run step i, and return the record of its result: None for "make", the shapes of the parameters for "load".
 
-        What the answer raises is raised.
+        "make" replaces `subject` by the object that it makes. Of a step that calls something once, what came back is
+        also added to `returned` and `compared`, and a state in it to `states`. What the answer raises is raised.
         """
         if step.act == "load":
             return self.load(i, step.kwargs)

@@ -212,7 +212,10 @@ def fork_into(flags: int) -> int:
 
 
 def map_user(session: int) -> None:
-    """Map the user and group of a session into its user namespace: the same ids, and no others exist there."""
+    """Let the session with this process id keep the worker's user and group in its user namespace.
+
+    No other ids exist there, and processes in it cannot change their groups.
+    """
     user, group = os.getuid(), os.getgid()
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/{session}/{name}", "w") as file:

@@ -72,7 +72,10 @@ def needed_variant(
 
 
 def one_after_another(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Return a wrong table (L, H) of rises: the heads are lost one after another, and none is given back."""
+    """Return a wrong table (L, H) of how much the writer's loss rises as the heads are lost one after another.
+
+    None is given back before the next one is lost.
+    """
     w, losses = dict(w), []
     n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
     before = next_token_loss(writer(ids, w, n_heads)[0], ids)

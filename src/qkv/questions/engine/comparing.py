@@ -97,7 +97,11 @@ def _compared_steps(case: Case) -> list[int]:
 
 
 def _step_differences(question: Question, case: Case, step: Step, seen: Any, want: Any) -> Iterator[Difference]:
-    """Yield the differences between two results of one step, output by output."""
+    """Yield the differences between two results of one step, output by output.
+
+    If they do not have the same number of outputs, that is the only one. A state that the step carries is not compared.
+    For a question with an effect, the effects of both results are compared in their places.
+    """
     names = ("length",) if step.method == "__len__" else question.outputs
     if question.effect:
         try:

@@ -24,6 +24,8 @@ from qkv.sandboxed.observations import Observation, observe_once
 class Evidence:
     """The observations of an answer and of the reference in all cases of a question.
 
+    Making one runs the reference in each case. Gradients are compared only as long as all results are right.
+
     Attributes:
         question, cases: the question and its cases
         seen, want: the observations of the answer and of the reference, one for each case

@@ -148,7 +148,7 @@ def _not_attempted_text(seen: Observation) -> str:
 def _verdict(evidence: Evidence, patience: float, on_progress: Callable[[VerdictSoFar], object]) -> Verdict:
     """Return the verdict: passed if nothing differs, else about the wrong idea that explains the difference.
 
-    If no such idea is found, it is about the difference.
+    If no such idea is found, it is about the difference. `patience` and `on_progress` are as for `judge`.
     """
     first = evidence.first_difference()
     if first is None:

@@ -206,9 +206,10 @@ class Matching:
         return any(case.raises == raised.type for case in self.cases)
 
     def distinguishes(self, i: int, other: Observation) -> bool:
-        """Check whether case i distinguishes a twin from the reference.
+        """Check whether case i distinguishes a twin, whose observation is `other`, from the reference.
 
-        It does if both the twin and the answer raise; `is_specific` then decides whether the exception counts.
+        It does if they do not agree, if the twin lacks parameters, or if both the twin and the answer raise;
+        `is_specific` then decides whether the exception counts.
         """
         both_raise = self.seen[i].raised is not None and other.raised is not None
         return bool(other.lacking) or both_raise or not agree(self.question, self.cases[i], self.want[i], other)
