@@ -1,6 +1,6 @@
-"""Write the names that PyTorch and NumPy have and the page's versions lack: `python tools/names.py`.
+"""Write the names that only PyTorch and NumPy have (`NAMES`), or only the page (`OWN`): `python tools/names.py`.
 
-The page says of these that it lacks them. For a name that is not theirs, either, the page raises their AttributeError.
+The page says of the first that it lacks them. For any other name, it raises an AttributeError, as they do.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LAYERS = """
 torch.nn.GRU torch.nn.LSTM torch.nn.RNN torch.nn.Sequential torch.nn.ModuleList torch.nn.ModuleDict
 torch.nn.ParameterList torch.nn.ParameterDict torch.nn.MultiheadAttention torch.nn.LazyLinear
 """
-HEAD = '"""The names that PyTorch and NumPy have and the page lacks, as `python tools/names.py` wrote them."""\n'
+HEAD = '"""The names that only PyTorch and NumPy have, or only the page, as `python tools/names.py` wrote them."""\n'
 
 
 def at(place: str) -> Any:
@@ -42,7 +42,15 @@ def at(place: str) -> Any:
 def own_names() -> dict[str, list[str]]:
     """Return the names where this runs: of modules, public ones; of classes, all but special ones."""
     hidden = dict.fromkeys(MODULES.split(), "_") | dict.fromkeys((CLASSES + LAYERS).split(), "__")
-    return {place: [n for n in dir(at(place)) if not n.startswith(start)] for place, start in hidden.items()}
+    return {place: [n for n in names_at(place) if not n.startswith(start)] for place, start in hidden.items()}
+
+
+def names_at(place: str) -> list[str]:
+    """Return what a module or class has; on the page, `dir` also lists what is missing."""
+    found = at(place)
+    if isinstance(found, type):
+        return list(type.__dir__(found))
+    return sorted(vars(found)) if getattr(found.__dir__, "__name__", "") == "names_there" else dir(found)
 
 
 def names(path: str) -> dict[str, list[str]]:
@@ -56,23 +64,32 @@ def names(path: str) -> dict[str, list[str]]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def lacking() -> dict[str, list[str]]:
-    """Return the names that PyTorch and NumPy have and the page lacks, by the module or class.
+def lacking() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Return the names that the page lacks, and those of its modules alone.
 
-    Of a layer, the names that all modules have do not count.
+    Of a layer, they are only what modules in general do not have.
     """
     theirs, page = names(""), names(str(ROOT / "browser_python"))
-    found = {}
+    missing, more = {}, {}
     for place, own in theirs.items():
         known = {*page[place], *(theirs["torch.nn.Module"] if place in LAYERS.split() else ())}
         title = place if place in MODULES.split() else place.rpartition(".")[2]
-        found[title] = [n for n in own if n not in known]
+        missing[title] = sorted({*own} - known)
+        more[title] = sorted({*page[place]} - {*own}) if place in MODULES.split() else []
+    return drop_empty(missing), drop_empty(more)
+
+
+def drop_empty(found: dict[str, list[str]]) -> dict[str, list[str]]:
     return {title: own for title, own in found.items() if own}
 
 
 def main() -> None:
-    lines = [f'    "{title}": """\n{textwrap.fill(" ".join(own), 120)}\n""",\n' for title, own in lacking().items()]
-    TARGET.write_text(f"{HEAD}\nNAMES = {{\n{''.join(lines)}}}\n", encoding="utf-8")
+    """Write both to `names.py`."""
+    text = HEAD
+    for variable, found in zip(("NAMES", "OWN"), lacking(), strict=True):
+        lines = [f'    "{title}": """\n{textwrap.fill(" ".join(own), 120)}\n""",\n' for title, own in found.items()]
+        text += f"\n{variable} = {{\n{''.join(lines)}}}\n"
+    TARGET.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

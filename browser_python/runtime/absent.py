@@ -1,4 +1,4 @@
-"""Placeholders for modules that are not on the page. Importing one raises no error, but calling its functions does.
+"""Placeholders for modules that are not on the page. Importing one raises no error, but using what it has does.
 
 The first cell of a notebook imports every module, also those that only some cells use.
 """
@@ -10,6 +10,7 @@ from collections.abc import MutableSequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 from torch.missing import note_missing
 
@@ -26,7 +27,7 @@ class AbsentError(RuntimeError):
 
 
 class _Absent:
-    """A placeholder for a name in an absent module. Calling it raises an AbsentError."""
+    """A placeholder for a name in an absent module. Calling, showing or comparing it raises an AbsentError."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -36,9 +37,12 @@ class _Absent:
             raise AttributeError(name)
         return _Absent(f"{self._name}.{name}")
 
-    def __call__(self, *args: object, **kwargs: object) -> None:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         note_missing(f"`{self._name}`")
         raise AbsentError(t("{name} is not on this page; open this notebook in JupyterLab or Colab", name=self._name))
+
+    __repr__ = __bool__ = __eq__ = __hash__ = __iter__ = __len__ = __getitem__ = __contains__ = __call__
+    __instancecheck__ = __mro_entries__ = __enter__ = __exit__ = __call__
 
 
 class _Module(ModuleType):

@@ -326,7 +326,7 @@ globals().update(FUNCTIONS)
 globals().update(_TYPES)
 ger = outer
 Tensor.inverse = inverse  # type: ignore[attr-defined]
-Tensor.__module__ = "torch"
+Tensor.__module__ = Size.__module__ = "torch"
 Generator.__module__ = "torch._C"  # as PyTorch names it
 
 

@@ -11,7 +11,7 @@ from inspect import unwrap
 from typing import Any
 
 from .missing import refuse
-from .numbers import NUMBERS
+from .numbers import INTEGERS, NUMBERS
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
@@ -61,8 +61,9 @@ def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        if one_tuple and len(args) > 1 and isinstance(args[1], int):
-            raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not int")
+        if one_tuple and len(args) > 1 and isinstance(args[1], (*INTEGERS, Tensor)):
+            given = type(args[1]).__name__
+            raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not {given}")
         if kwargs:
             kwargs = {ours.get(given, given): value for given, value in kwargs.items()}
             if (out := kwargs.pop("out", None)) is not None:

@@ -15,7 +15,7 @@ from math import inf
 from typing import Any
 
 from .creation import check_fits, full, tensor
-from .dtypes import FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
+from .dtypes import C_NAMES, FLOATING, INTEGER, TYPE_NAMES, State, bool_, dtype, finfo
 from .kernels import BIG, KERNELS, Kernel, address_of, loop_of, scalar
 from .numbers import (
     DIVISION_BY_ZERO,
@@ -45,7 +45,7 @@ from .numbers import (
     times_log,
     trunc_quotient,
 )
-from .shapes import broadcast, common_shape
+from .shapes import broadcast, common_shape, whole
 from .tensors import (
     Rule,
     Tensor,
@@ -546,7 +546,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
             " * (Tensor mask, Tensor value)\n * (Tensor mask, Number value)\n"
         )
     if mask.dtype is not bool_:
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {C_NAMES[mask.dtype]}")
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -569,7 +569,9 @@ def clamp(x: Tensor, min: Tensor | float | None = None, max: Tensor | float | No
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     bounds = [bound for bound in (min, max) if bound is not None]
-    if len({isinstance(bound, Tensor) for bound in bounds}) > 1:
+    if any(isinstance(bound, Tensor) and bound.ndim for bound in bounds) and not all(
+        isinstance(bound, Tensor) for bound in bounds
+    ):
         raise TypeError("clamp(): arguments 'min' and 'max' must both be tensors or both be numbers")
     y = x.detach()
     y = y if min is None else binary_op("max", y, min, larger)
@@ -671,6 +673,8 @@ def equal(a: Tensor, b: Tensor) -> bool:
 @method
 def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
     """Return a + w·(b − a), computed from the nearer one of a and b."""
+    if a.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
     if not isinstance(w, Tensor):
         return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
     return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
@@ -702,7 +706,7 @@ def round(x: Tensor, *, decimals: int = 0) -> Tensor:
     if x.dtype is bool_ or (decimals and x.dtype.kind < FLOATING):
         name = "round_cpu" if decimals else "round_vml_cpu"
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype]}'")
-    if decimals:
+    if decimals := whole(decimals, "decimals"):
         scaled = x.float() if x.dtype.itemsize == 2 else x
         power = 10.0 ** abs(decimals)
         found = (scaled * power).round() / power if decimals > 0 else (scaled / power).round() * power
@@ -804,7 +808,7 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     def left(x: Tensor, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return f(x, other)
-        if hasattr(other, "_tensor"):  # an array of the page's numpy
+        if hasattr(other, "_tensor") and name != "ne":  # an array of the page's numpy; of it, torch says True at once
             return f(x, other._tensor)
         if name in ("eq", "ne"):
             return name == "ne"
@@ -816,10 +820,15 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         other = getattr(other, "_tensor", other)
         return f(other, x) if isinstance(other, OPERANDS) else NotImplemented
 
+    write = in_place(left)
+
+    def write_left(x: Tensor, other: Any) -> Any:
+        return NotImplemented if hasattr(other, "_tensor") else write(x, other)  # then Python computes `x = x + array`
+
     setattr(Tensor, f"__{name}__", left)
     if name in SIGNS:
         setattr(Tensor, f"__r{name}__", right)
-        setattr(Tensor, f"__i{name}__", in_place(left))
+        setattr(Tensor, f"__i{name}__", write_left)
 
 
 for _name, _f in OPERATORS.items():

@@ -3,13 +3,14 @@
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from .missing import missing_getattr
+from .missing import missing_getattr, tell_names
 
 
 def settings(name: str, **values: Any) -> ModuleType:
     """Return a module of `torch.backends` with these names."""
     module = ModuleType(f"torch.backends.{name}")
     vars(module).update(values, __getattr__=missing_getattr(module.__name__))
+    tell_names(module.__name__, module)
     return module
 
 

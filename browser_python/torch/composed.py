@@ -20,14 +20,15 @@ from .dtypes import INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
-from .joining import cat, list_of_tensors, stack
+from .joining import cat, list_of_tensors, places_of_matrix, stack
 from .linalg import cross as cross_product
 from .missing import refuse
 from .numbers import INTEGERS, Numbers
 from .ordering import bincount
+from .products import scaled
 from .randomness import Generator, default_generator, integers
 from .reductions import NamedResults, along_axis, logaddexp, named_results
-from .shapes import axis_of
+from .shapes import axis_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of, without_gradient
 
 
@@ -44,22 +45,24 @@ def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) ->
 
 @method
 def addmv(x: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return x * beta + mat.mv(vec) * alpha
+    if x.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {mat.ndim}, {vec.ndim}")
+    return scaled(x, beta) + scaled(mat.mv(vec), alpha)
 
 
 @method
 def addr(x: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return x * beta + vec1.outer(vec2) * alpha
+    return scaled(x.expand(len(vec1), len(vec2)), beta) + scaled(vec1.outer(vec2), alpha)
 
 
 @method
 def baddbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return x * beta + batch1.bmm(batch2) * alpha
+    return scaled(x, beta) + scaled(batch1.bmm(batch2), alpha)
 
 
 @method
 def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return x * beta + batch1.bmm(batch2).sum(0) * alpha
+    return scaled(x, beta) + scaled(batch1.bmm(batch2).sum(0), alpha)
 
 
 def cross(a: Tensor, b: Tensor, dim: int | None = None) -> Tensor:
@@ -272,7 +275,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Device = None) -> Tensor:
-    places = [(i, j) for i in range(row) for j in range(col) if j >= i + offset]
+    places = [(i, j) for i, j in places_of_matrix(row, col) if j >= i + whole(offset, "offset")]
     return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype, device=device)
 
 

@@ -17,6 +17,7 @@ from .dtypes import (
     INTEGER,
     Device,
     State,
+    as_dtype,
     bool_,
     check_device,
     finfo,
@@ -31,7 +32,7 @@ from .dtypes import (
 from .dtypes import dtype as Kind
 from .missing import refuse
 from .numbers import convert_numbers, is_number, plain, to_array
-from .shapes import product, sizes_of
+from .shapes import check_sizes, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
 FILL_NAMES = {
@@ -74,7 +75,11 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
     data = data if is_number(data) else as_list(data)
     if not isinstance(data, (list, tuple, range)):
         if isinstance(data, str):
+            if out:
+                raise TypeError("new(): invalid data type 'str'")
             raise ValueError("too many dimensions 'str'")
+        if data is None:
+            raise RuntimeError("Could not infer dtype of NoneType")
         if depth < len(shape):
             raise TypeError("not a sequence")
         if isinstance(data, complex):
@@ -110,6 +115,20 @@ def inferred_dtype(numbers: list[Any]) -> Kind:
     return bool_ if kinds <= TRUTH else int64
 
 
+def first_of(data: Any) -> Any:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data
+
+
+def dtype_of_parts(data: Any) -> Kind:
+    """Return the dtype to which numbers and arrays of the page's numpy in nested lists promote."""
+    if not isinstance(data, (list, tuple)):
+        found: Kind = data._tensor.dtype if hasattr(data, "_tensor") else inferred_dtype([data])
+        return found
+    return reduce(promoted_dtype, map(dtype_of_parts, data)) if data else State.default_dtype
+
+
 def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
     """Return the new tensor `t`, set to record its gradient if that is wanted.
 
@@ -129,8 +148,7 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
         ValueError, TypeError, RuntimeError: see `flatten_nested` and `check_range`.
     """
     data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
-    if dtype is not None and not isinstance(dtype, Kind):
-        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return placed(data.detach().clone().to(dtype or data.dtype), device, requires_grad)
     if isinstance(data, str):
@@ -139,7 +157,7 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     numbers: list[Any] = []
     if 0 not in shape:
         flatten_nested(data, shape, 0, numbers)
-    dtype = dtype or inferred_dtype(numbers)
+    dtype = dtype or (dtype_of_parts(data) if hasattr(first_of(data), "_tensor") else inferred_dtype(numbers))
     kinds = set(map(type, numbers))
     if any(issubclass(kind, Tensor) for kind in kinds):
         numbers = [v.item() if isinstance(v, Tensor) else v for v in numbers]
@@ -220,12 +238,10 @@ def full(
         raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     value = float(value) if isinstance(value, float) or type(value) in TRUTH - {bool} else plain(value)
-    dtype = dtype or inferred_dtype([value])
+    dtype = as_dtype(dtype) or inferred_dtype([value])
     check_fits(value, dtype)
     shape = sizes_of([size])
-    for n in shape:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    check_sizes(shape)
     one = to_array(convert_numbers([value], float32 if isinstance(value, float) else int64, dtype), dtype)
     return placed(tensor_of(one * product(shape), shape, dtype), device, requires_grad)
 
@@ -242,9 +258,8 @@ def zeros(
     Raises:
         RuntimeError: a size is negative.
     """
-    shape, kind = sizes_of(sizes, size), dtype or State.default_dtype
-    if shape and min(shape) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {shape}")
+    shape, kind = sizes_of(sizes, size), as_dtype(dtype) or State.default_dtype
+    check_sizes(shape)
     out = tensor_of(array(kind.code, bytes(product(shape) * kind.stored)), shape, kind)
     return placed(out, device, requires_grad)
 
@@ -290,11 +305,11 @@ def eye(
     Raises:
         RuntimeError: a size is negative.
     """
-    n, m = plain(n), plain(n if m is None else m)
+    n, m = whole(n, "n"), whole(n if m is None else m, "m")
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
-    kind = dtype or State.default_dtype
+    kind = as_dtype(dtype) or State.default_dtype
     one, zero = to_array([1], kind), to_array([0], kind)
     rows = (one + zero * m) * min(n, m) + zero * (n * m)  # the ones lie m + 1 numbers apart
     return placed(tensor_of(rows[: n * m], (n, m), kind), device, requires_grad)
@@ -314,11 +329,13 @@ def arange(
     Raises:
         RuntimeError: the step is 0, or leads away from the end.
     """
+    if end is None and step != 1:
+        raise TypeError("arange() received an invalid combination of arguments: a step without an end")
     if end is None:
         start, end = 0, start
     start, end, step = [v.item() if isinstance(v, Tensor) else plain(v) for v in (start, end, step)]
-    whole = all(isinstance(v, int) for v in (start, end, step))
-    dtype = dtype or (int64 if whole else State.default_dtype)
+    of_integers = all(isinstance(v, int) for v in (start, end, step))
+    dtype = as_dtype(dtype) or (int64 if of_integers else State.default_dtype)
     if dtype is bool_:
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if not step:
@@ -326,7 +343,7 @@ def arange(
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
-    numbers = convert_numbers([start + i * step for i in range(n)], int64 if whole else float32, dtype)
+    numbers = convert_numbers([start + i * step for i in range(n)], int64 if of_integers else float32, dtype)
     return placed(tensor_of(numbers, (n,), dtype), device, requires_grad)
 
 
@@ -356,6 +373,13 @@ def points(start: float, end: float, steps: int, kind: Kind | None = None) -> li
     return [fused(i, step, start) if i < half else fused(i + 1 - steps, step, end) for i in range(steps)]
 
 
+def number_of_steps(steps: int) -> int:
+    """Return the argument `steps`, or raise torch's error if it is no integer, or negative."""
+    if whole(steps, "steps") < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return whole(steps, "steps")
+
+
 def linspace(
     start: Tensor | float,
     end: Tensor | float,
@@ -370,11 +394,9 @@ def linspace(
     Raises:
         RuntimeError: `steps` is negative.
     """
-    steps = int(steps)
-    if steps < 0:
-        raise RuntimeError("number of steps must be non-negative")
+    steps = number_of_steps(steps)
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
-    kind = dtype or State.default_dtype
+    kind = as_dtype(dtype) or State.default_dtype
     numbers = points(start, end, steps, kind)
     return placed(tensor_of(numbers, (steps,), kind), device, requires_grad)
 
@@ -390,9 +412,9 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`."""
-    steps = plain(steps)
+    steps = number_of_steps(steps)
     numbers = [base**v for v in points(start, end, steps)]
-    return placed(tensor_of(numbers, (steps,), dtype or State.default_dtype), device, requires_grad)
+    return placed(tensor_of(numbers, (steps,), as_dtype(dtype) or State.default_dtype), device, requires_grad)
 
 
 def from_numpy(a: Any) -> Tensor:
@@ -415,10 +437,13 @@ def hamming_window(
     n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
     """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic."""
-    n = plain(n)
+    n = whole(n, "window_length")
+    if n < 0:
+        name = "hann" if alpha == 0.5 else "hamming"
+        raise RuntimeError(f"{name}_window requires non-negative window_length, got window_length={n}")
     turn = 2 * math.pi / (n if periodic else n - 1) if n > 1 else 0.0
     first = [1.0] if n == 1 else [alpha - beta * math.cos(turn * i) for i in range(n)]
-    return tensor_of(first, (n,), dtype or State.default_dtype)
+    return tensor_of(first, (n,), as_dtype(dtype) or State.default_dtype)
 
 
 @method

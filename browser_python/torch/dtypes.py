@@ -54,13 +54,32 @@ TYPE_NAMES = {  # names of the scalar types, as in `torch.FloatTensor`
 }
 C_NAMES = {  # names of the C++ types, in torch's error messages
     bool_: "bool",
+    uint8: "unsigned char",
+    int8: "signed char",
+    int16: "short int",
     int32: "int",
-    int64: "long long",
+    int64: "long int",
     float16: "c10::Half",
     bfloat16: "c10::BFloat16",
     float32: "float",
     float64: "double",
 }
+
+
+PYTHON: dict[object, dtype] = {float: float64, int: int64, bool: bool_}  # dtypes by Python's classes
+
+
+def as_dtype(kind: Any) -> Any:
+    """Return the argument `dtype` of a function, which may be one of Python's classes, or None.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if kind is None or type(kind) is dtype:
+        return kind
+    if isinstance(kind, type) and kind in PYTHON:
+        return PYTHON[kind]
+    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(kind).__name__}")
 
 
 def promoted_dtype(a: dtype, b: dtype) -> dtype:

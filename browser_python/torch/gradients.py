@@ -259,7 +259,7 @@ def store_gradient(n: Node, g: Tensor) -> None:
     """
     if n.leaf is None:
         if n.retains is not None:
-            n.retains.grad = g
+            n.retains.grad = g if n.retains.grad is None else n.retains.grad + g
     elif n.leaf.grad is None:
         n.leaf.grad = g.contiguous().clone()
     else:

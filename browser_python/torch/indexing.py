@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .creation import check_fits, tensor
-from .dtypes import FLOATING, State, bfloat16, bool_, float16, int32, int64, uint8
+from .dtypes import FLOATING, TYPE_NAMES, State, bfloat16, bool_, float16, int32, int64, uint8
 from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse_set
 from .numbers import is_number, to_array
-from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major
+from .shapes import ALL, axis_of, common_shape, offsets_of, product, row_major, whole
 from .tensors import (
     SHARED,
     Tensor,
@@ -113,6 +113,8 @@ class Selection:
         if key is None:
             shape, strides = self.tensor.shape, self.tensor._strides
             self.keep_axis(1, shape[self.axis] * strides[self.axis] if self.axis < len(shape) else 1)
+        elif key is Ellipsis:  # a second one stands for no axes
+            return
         elif isinstance(key, slice):
             self.take_slice(key)
         elif isinstance(key, bool) or (isinstance(key, Tensor) and key.dtype is bool_ and not key.ndim):
@@ -153,12 +155,12 @@ class Selection:
         left = offsets_of([self.shape[i] for i in before], [self.strides[i] for i in before], self.offset)
         right = offsets_of([self.shape[i] for i in after], [self.strides[i] for i in after])
         inner = [0] * product(over)
-        for axis, pick in self.picks:
+        for number, (axis, pick) in enumerate(self.picks):  # in an error, torch counts the tensors of indices
             size, stride = self.shape[axis], self.strides[axis]
             for j, v in enumerate(broadcast_view(pick, over)._numbers()):
                 # If the result is empty, torch does not check the indices, unless the indexed axis is empty.
                 if not size or (not -size <= v < size and left and right):
-                    raise IndexError(f"index {v} is out of bounds for dimension {axis} with size {size}")
+                    raise IndexError(f"index {v} is out of bounds for dimension {number} with size {size}")
                 inner[j] += v % size * stride
         shape = [self.shape[i] for i in before] + list(over) + [self.shape[i] for i in after]
         return shape, [p + q + r for p in left for q in inner for r in right]
@@ -319,13 +321,21 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     if any(isinstance(k, Tensor) and k._data is x._data for k in (key if isinstance(key, tuple) else (key,))):
         raise RuntimeError(SHARED)
     shape, places = chosen_places(x, key)
-    value = getattr(value, "_tensor", value)
     if not isinstance(value, Tensor):
-        if isinstance(value, (list, tuple)) or value is None:
+        if isinstance(value, (list, tuple, str)) or value is None or hasattr(value, "_tensor"):
             raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(x)}")
         if is_number(value) and x.dtype not in (float16, bfloat16):  # there, torch writes inf without an error
             check_fits(value, x.dtype)
         value = tensor(value, dtype=x.dtype if is_number(value) else None)
+    elif (
+        picked
+        and value.dtype is not x.dtype
+        and not (isinstance(key, Tensor) and key.dtype is bool_ and not value.ndim)
+    ):
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {TYPE_NAMES[x.dtype]} for the destination and "
+            f"{TYPE_NAMES[value.dtype]} for the source."
+        )
     elif not picked:
         check_overlap(selection(x, key).view(), value)
     write_at(x, shape, places, lambda: chosen_places(places_in(x.shape), key)[1], fit_value(value, shape, picked))
@@ -349,7 +359,7 @@ def select(x: Tensor, dim: int, index: int) -> Tensor:
         IndexError: the index is out of bounds.
     """
     if type(index) is not int or not x.shape:
-        return x[tuple([ALL] * axis_of(dim, x.ndim) + [index])]
+        return x[tuple([ALL] * axis_of(dim, x.ndim) + [whole(index, "index")])]
     d = axis_of(dim, len(x.shape))
     shape, strides = list(x.shape), list(x._strides)
     size, stride = shape.pop(d), strides.pop(d)
@@ -365,10 +375,12 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     Raises:
         RuntimeError: the length is negative, or the last of these indices is beyond the axis.
     """
-    d = axis_of(dim, x.ndim)
+    if not x.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    d, start, length = axis_of(dim, x.ndim), whole(start, "start"), whole(length, "length")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    start = int(start) + x.shape[d] if start < 0 else int(start)
+    start = start + x.shape[d] if start < 0 else start
     if start + length > x.shape[d]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({x.shape[d]}).")
     return x[tuple([ALL] * d + [slice(start, start + length)])]
@@ -452,6 +464,8 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if any(i < 0 for i in index._numbers()):
         raise IndexError("index out of range in self")
+    if not x.ndim and index.numel() == 1:
+        return index_select(x.unsqueeze(0), dim, index).reshape(())
     return x[tuple([ALL] * axis_of(dim, x.ndim) + [index.reshape(-1)])]
 
 

@@ -14,8 +14,8 @@ from .dtypes import Device, bfloat16, float16, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
-from .numbers import INTEGERS, plain
-from .shapes import ALL, axes_of, axis_of, offsets_of, product, sizes_of
+from .numbers import INTEGERS, OtherInteger
+from .shapes import ALL, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
 from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
 
@@ -134,9 +134,16 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     Raises:
         RuntimeError: the size is not positive, or the sizes do not sum to that of the axis.
     """
+    if not x.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = axis_of(dim, x.ndim)
     n = x.shape[d]
-    if isinstance(size, int):
+    if isinstance(size, (bool, OtherInteger)) or not (isinstance(size, (int, list, tuple, Tensor))):
+        raise TypeError(
+            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {type(size).__name__}"
+        )
+    if not isinstance(size, (list, tuple)):
+        size = whole(size, "split_size")
         if size < 0 or (not size and n):
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         sizes = [min(size, n - i) for i in range(0, n, size or 1)] or [0]
@@ -162,10 +169,11 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """
     if not x.ndim:
         raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    chunks = whole(chunks, "chunks")
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = x.shape[axis_of(dim, x.ndim)]
-    return split(x, -(-n // plain(chunks)) if n else [0] * chunks, dim)
+    return split(x, -(-n // chunks) if n else [0] * chunks, dim)
 
 
 @method
@@ -186,7 +194,9 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
     """Return a copy with the order of these axes reversed."""
-    dims = axes_of([dims, *list(more)] if isinstance(dims, INTEGERS) else list(dims), x.ndim)
+    one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
+    given: Any = [dims, *more] if one else dims
+    dims = axes_of(list(given), x.ndim)
     g = places_in(x.shape)
     for d in dims:
         g = view_of(
@@ -210,12 +220,12 @@ def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         return roll(x.flatten(), shifts, 0).view(x.shape)
     if not x.numel():
         return x.clone()
-    if not isinstance(dims, INTEGERS):
+    if isinstance(dims, (tuple, list)):
         for s, d in zip(shifts, dims, strict=False):
             x = roll(x, s, d)
         return x
-    d = axis_of(dims, x.ndim)  # type: ignore[arg-type]
-    n = x.shape[d]
+    d = axis_of(dims, x.ndim)
+    n, shifts = x.shape[d], whole(shifts[0] if isinstance(shifts, (tuple, list)) else shifts, "shifts")
     return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])]
 
 
@@ -234,6 +244,8 @@ def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) 
     if dim is None:
         x, dim = x.flatten(), 0
     d = axis_of(dim, x.ndim)
+    if not isinstance(repeats, Tensor) and repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
     reps = repeats.tolist() if isinstance(repeats, Tensor) and repeats.ndim else [int(repeats)] * x.shape[d]
     if len(reps) == 1:
         reps = reps * x.shape[d]
@@ -263,6 +275,7 @@ def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    check_sizes([size * times for size, times in zip(self.shape[::-1], reps[::-1], strict=False)][::-1])
     x = self.reshape([1] * (len(reps) - self.ndim) + list(self.shape))
     for d, r in enumerate(reps):
         if r != 1:
@@ -277,6 +290,7 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
     Raises:
         RuntimeError: the tensor has neither one axis nor two.
     """
+    diagonal = whole(diagonal, "diagonal")
     if x.ndim == 2:
         return x.diagonal(diagonal).clone()
     if x.ndim != 1:
@@ -369,14 +383,24 @@ def triangle(name: str, x: Tensor, keep: Callable[[int, int], bool]) -> Tensor:
 
 @method
 def tril(x: Tensor, diagonal: int = 0) -> Tensor:
-    return triangle("tril", x, lambda i, j: j <= i + diagonal)
+    k = whole(diagonal, "diagonal")
+    return triangle("tril", x, lambda i, j: j <= i + k)
 
 
 @method
 def triu(x: Tensor, diagonal: int = 0) -> Tensor:
-    return triangle("triu", x, lambda i, j: j >= i + diagonal)
+    k = whole(diagonal, "diagonal")
+    return triangle("triu", x, lambda i, j: j >= i + k)
+
+
+def places_of_matrix(row: int, col: int) -> list[tuple[int, int]]:
+    """Return the places of all numbers of a matrix: their rows and columns."""
+    for name, size in (("row", row), ("col", col)):
+        if whole(size, name) < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{size}")
+    return [(i, j) for i in range(row) for j in range(col)]
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Kind = int64, device: Device = None) -> Tensor:
-    places = [(i, j) for i in range(row) for j in range(col) if j <= i + offset]
+    places = [(i, j) for i, j in places_of_matrix(row, col) if j <= i + whole(offset, "offset")]
     return tensor([[i for i, _ in places], [j for _, j in places]], dtype=dtype, device=device)

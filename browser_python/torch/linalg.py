@@ -138,6 +138,11 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
     check_matrix("solve", a)
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B: {list(a.shape)} and {list(b.shape)}")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {TYPE_NAMES[a.dtype]} and B of type "
+            f"{TYPE_NAMES[b.dtype]} instead"
+        )
     return solution("solve", a, b)
 
 

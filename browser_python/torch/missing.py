@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from abc import ABCMeta
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
 HERE = (__package__ or "").removesuffix("torch")  # where torch is a part of another package, as in tests
@@ -62,6 +65,23 @@ def raise_missing(thing: object, name: str) -> NoReturn:
     raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
 
 
+class TellsMissing(type):
+    """The class of a class that PyTorch has, too: it lists PyTorch's names, and asking it for one tells if it is missing."""
+
+    def __getattr__(cls, name: str) -> NoReturn:
+        if is_known(cls, name):
+            refuse(f"`{cls.__name__}.{name}`")
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+
+    def __dir__(cls) -> list[str]:
+        missing = [name for base in cls.__mro__ for name in known(base.__name__) if base.__module__ != "__main__"]
+        return sorted({*super().__dir__(), *missing})
+
+
+class TellsMissingOrAbstract(TellsMissing, ABCMeta):
+    """The same, for a class whose subclasses may also be abstract: `class Model(nn.Module, ABC)`."""
+
+
 def refuse_set(function: str, **arguments: Any) -> None:
     """Raise a NotImplementedError naming the first argument of `function` that is set: not None, False or 0."""
     for name, value in arguments.items():
@@ -69,11 +89,24 @@ def refuse_set(function: str, **arguments: Any) -> None:
             refuse(f"`{name}` of `{function}`")
 
 
+def tell_names(place: str, module: ModuleType | None = None) -> None:
+    """Let `dir` list what a module has in PyTorch or NumPy, also what the page lacks, and nothing of the page's own."""
+
+    def names_there() -> list[str]:
+        from .names import OWN
+
+        return sorted({*vars(module), *known(place)} - {"names", *OWN.get(place, "").split()})
+
+    if module := module or sys.modules.get(f"{HERE}{place}"):
+        vars(module)["__dir__"] = names_there
+
+
 def missing_getattr(module: str) -> Callable[[str], Any]:
     """Return a module's `__getattr__`, which imports a module in it. For other names, it raises an error.
 
     It is an AttributeError, unless PyTorch has the name.
     """
+    tell_names(module)
 
     def find_or_raise(name: str) -> Any:
         if name.startswith("_") and not name.startswith("__"):

@@ -1,4 +1,4 @@
-"""The names that PyTorch and NumPy have and the page lacks, as `python tools/names.py` wrote them."""
+"""The names that only PyTorch and NumPy have, or only the page, as `python tools/names.py` wrote them."""
 
 NAMES = {
     "torch": """
@@ -373,5 +373,99 @@ _reset_parameters merge_masks
 """,
     "LazyLinear": """
 _infer_parameters _lazy_load_hook cls_to_become has_uninitialized_params initialize_parameters
+""",
+}
+
+OWN = {
+    "torch": """
+Any FUNCTIONS annotations arguments arithmetic composed creation dtypes gradients graph_names indexing inplace joining
+kernels missing modes numbers ordering printing products randomness reductions shapes statistics tensors ties views
+""",
+    "torch.accelerator": """
+annotations missing_getattr
+""",
+    "torch.autograd": """
+Any Tensor annotations as_list missing_getattr node_of ones_like refuse_set run_backward zeros_like
+""",
+    "torch.autograd.functional": """
+Callable Tensor annotations grad missing_getattr refuse refuse_set stack zeros zeros_like
+""",
+    "torch.backends": """
+Any ModuleType SimpleNamespace missing_getattr settings tell_names
+""",
+    "torch.backends.cudnn": """
+benchmark deterministic enabled is_available
+""",
+    "torch.cuda": """
+annotations missing_getattr
+""",
+    "torch.distributions": """
+Any NoReturn Sequence Tensor annotations finfo logsumexp missing_getattr product raise_missing softmax
+""",
+    "torch.linalg": """
+Any Axes CANCELLED Callable FLOATING Factors NUMBERS NamedResults NoReturn SINGULAR Sequence TYPE_NAMES Tensor
+annotations axes_of check_matrix check_pivot dtype eye factors finfo float64 math missing_getattr mul named_results
+norm_of of_each_matrix record_step refuse refuse_rounding refuse_set rotate singular_values solution stack tensor
+without_gradient wraps
+""",
+    "torch.nn": """
+containers functions layers losses module recurrent transformer windows
+""",
+    "torch.nn.functional": """
+ALL C_NAMES FLOATING Kind NUMBERS Number Rule Sequence TYPE_NAMES activation annotations arange axis_of bool_
+broadcast_tensors check_floating check_mixed exp_of finfo float32 full implicit_axis int32 int64 maybe_in_place
+missing_getattr ones padding_index reduced reductions refuse refuse_older refuse_set tensor type_name unary_op where
+whole zeros_like
+""",
+    "torch.nn.init": """
+Generator annotations empty_like fans missing_getattr no_grad refuse where
+""",
+    "torch.nn.utils": """
+Any Iterable Tensor annotations cat gradients_of missing_getattr no_grad refuse_set stack
+""",
+    "torch.nn.utils.rnn": """
+Sequence annotations full missing_getattr
+""",
+    "torch.optim": """
+Any Callable Iterable NoReturn Tensor annotations check_settings deepcopy defaultdict enable_grad full_like kernel_for
+missing_getattr no_grad parameters_of raise_missing refuse_set settings tensor type_name zeros_like
+""",
+    "torch.optim.lr_scheduler": """
+Callable Factor Iterable NoReturn Sequence absent missing_getattr note_steps raise_missing refuse warn
+""",
+    "torch.random": """
+Any Iterator annotations contextmanager missing_getattr
+""",
+    "torch.special": """
+FLOATING annotations check_tensors common_shape float32 lower_series math missing_getattr record_step result_type
+tensor_of upper_fraction upper_gamma where without_gradient zeros_like
+""",
+    "torch.testing": """
+Any TOLERANCES Tensor annotations as_tensor bfloat16 bool_ difference float16 float32 float64 isclose missing_getattr
+pairs refuse_set text_of_mismatch
+""",
+    "torch.utils": """
+missing_getattr
+""",
+    "torch.utils.data": """
+Any Callable Generator Iterable Iterator NUMBERS NoReturn Sequence Tensor a_seed accumulate annotations
+default_generator float64 islice math missing_getattr multinomial raise_missing randint randperm refuse refuse_set stack
+tensor
+""",
+    "numpy": """
+Any CHARACTERS Callable INTEGERS Iterator KINDS NAMED NUMBERS NoReturn OF_CLASS OPERATORS OPTIONS OTHERS SHORT SIGNS
+Sequence UFUNCS UFuncTypeError WHOLE all_integers annotations any_ any_floating apply_to_two array_or_number as_floating
+as_given as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place joined math missing_getattr
+missing_message number_of numbers of_same_kind of_tensors of_two operator plain_key printing product product_from_left
+product_of_matrices promote_operands promoted raise_missing reduction refuse_tensor refuse_text_and_complex
+regular_shape repr_of select_items shapes statistics stays_tensor str_of tensor_of torch torch_dtype wraps write_result
+""",
+    "numpy.linalg": """
+Any Callable annotations array_or_number as_floating as_tensor missing_getattr missing_message ndarray of_matrix torch
+""",
+    "numpy.random": """
+AREA Any COMMON Callable HALF INTEGERS NoReturn POOL Size State TAIL WHOLE accumulate annotations array_or_number
+as_tensor cache chosen drawn layers math missing_getattr missing_message ndarray number_of os raise_missing
+shuffle_in_place shuffled small_enough state_of_seed torch torch_dtype
 """,
 }

@@ -21,7 +21,7 @@ from .indexing import gather
 from .missing import refuse, refuse_set
 from .numbers import Numbers
 from .reductions import NamedResults, along_axis, named_results
-from .shapes import axis_of, check_flag
+from .shapes import axis_of, check_flag, whole
 from .tensors import Tensor, method, tensor_of, without_gradient
 
 
@@ -59,7 +59,9 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     Equal numbers, and without `sorted` all, are in torch's order. A RuntimeError is raised unless 0 ≤ k ≤ the axis's
     size.
     """
-    d = axis_of(dim, x.ndim)
+    d, k = axis_of(dim, x.ndim), whole(k, "k")
+    if x.dtype is bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     if not 0 <= k <= (x.shape[d] if x.ndim else 1):
         raise RuntimeError("selected index k out of range")
 
@@ -83,7 +85,9 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedRe
         IndexError: the axis is empty.
         RuntimeError: k is not from 1 to the size of the axis.
     """
-    d = axis_of(dim, x.ndim)
+    d, k = axis_of(dim, x.ndim), whole(k, "k")
+    if x.dtype is bool_:
+        raise NotImplementedError("\"kthvalue_cpu\" not implemented for 'Bool'")
     if x.ndim and not x.shape[d]:
         raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
     if not 1 <= k <= (x.shape[d] if x.ndim else 1):

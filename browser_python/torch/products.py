@@ -13,10 +13,10 @@ from math import prod
 from operator import mul
 from typing import Any
 
-from .dtypes import C_NAMES, TYPE_NAMES, State, bool_, dtype
+from .dtypes import C_NAMES, FLOATING, TYPE_NAMES, State, bool_, dtype
 from .kernels import ADDRESS, BIG, KERNELS, Loop, address_of, bound, merged, starts_of
 from .numbers import Numbers
-from .shapes import Size, axis_of, common_shape, product, strides_of
+from .shapes import Size, axis_of, common_shape, product, strides_of, whole
 from .tensors import Tensor, broadcast_view, dispatched, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
@@ -61,10 +61,12 @@ def check_product(a: object, b: object) -> None:
                 f"dot : expected both vectors to have same dtype, but found {TYPE_NAMES[a.dtype]} and {TYPE_NAMES[b.dtype]}"
             )
         raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES.get(a.dtype)} != {C_NAMES.get(b.dtype)}"
+            f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[a.dtype]} != {C_NAMES[b.dtype]}"
         )
     if a.dtype is bool_:
-        raise RuntimeError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        names = {(1, 1): "dot", (2, 1): "addmv_impl_cpu"}
+        name = names.get((min(a.ndim, 2), b.ndim), "addmm_impl_cpu_" if b.ndim <= 2 else "bmm")
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if a.shape[-1] == b.shape[-min(2, b.ndim)]:
         return
     m, k, k2, n = (
@@ -223,7 +225,7 @@ def dot(a: Tensor, b: Tensor) -> Tensor:
 @method
 def mv(a: Tensor, b: Tensor) -> Tensor:
     if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {b.ndim}, {a.ndim}, {b.ndim}")
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {a.ndim}, {b.ndim}")
     return matmul(a, b)
 
 
@@ -307,15 +309,19 @@ def einsum(equation: str, *ops: Any) -> Tensor:
     out, labels = take_diagonals(ops[0], full[0])
     out, labels = sum_unneeded(out, labels, right + "".join(full[1:]))
     for i, (term, x) in enumerate(zip(full[1:], ops[1:], strict=True), 2):
-        out, labels = contract(out, labels, *take_diagonals(x, term), right + "".join(full[i:]), sizes)
+        out, labels = contract(out, labels, *take_diagonals(x, term, i - 1), right + "".join(full[i:]), sizes)
     return out.permute([labels.index(c) for c in right]) if labels else out
 
 
-def take_diagonals(x: Tensor, term: str) -> tuple[Tensor, str]:
-    """Take the diagonal of `x` for each letter that occurs twice in its term; return the result and its term."""
+def take_diagonals(x: Tensor, term: str, i: int = 0) -> tuple[Tensor, str]:
+    """Take the diagonal of operand number i, `x`, for each letter that occurs twice in its term; return the result and its term."""
     for c in sorted(set(term)):
         while term.count(c) > 1:
             p, q = term.index(c), term.rindex(c)
+            if x.shape[p] != x.shape[q]:
+                raise RuntimeError(
+                    f"einsum(): subscript {c} is repeated for operand {i} but the sizes don't match, {x.shape[q]} != {x.shape[p]}"
+                )
             x = diagonal(x, 0, p, q)
             term = term[:p] + term[p + 1 : q] + term[q + 1 :] + c
     return x, term
@@ -355,7 +361,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
 
     The result has the other axes of `a`, then those of `b`. A negative or too large `dims` raises a RuntimeError.
     """
-    if isinstance(dims, int):
+    if not isinstance(dims, (list, tuple)):
+        dims = whole(dims, "dims")
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.ndim, b.ndim):
@@ -371,6 +378,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     la = [chr(97 + i) for i in range(a.ndim)]
     lb = [chr(65 + i) for i in range(b.ndim)]
     for p, q in zip(da, db, strict=False):
+        if a.shape[p] != b.shape[q] and 1 not in (a.shape[p], b.shape[q]):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {a.shape[p]} in dim {p - a.ndim} and second has "
+                f"size {b.shape[q]} in dim {q}"
+            )
         lb[q] = la[p]
     out = [c for c in la if c not in lb] + [c for c in lb if c not in la]
     return einsum("".join(la) + "," + "".join(lb) + "->" + "".join(out), a, b)
@@ -389,10 +401,15 @@ def kron(a: Tensor, b: Tensor) -> Tensor:
 
 
 @method
-def __matmul__(x: Tensor, o: Tensor) -> Tensor:
-    return matmul(x, o)
+def __matmul__(x: Tensor, o: Any) -> Any:
+    return NotImplemented if hasattr(o, "_tensor") else matmul(x, o)  # of an array of the page's numpy, NumPy's product
 
 
 @method
 def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return x * beta + mm(a, b) * alpha
+    return scaled(x.expand(a.shape[0], b.shape[-1]), beta) + scaled(mm(a, b), alpha)
+
+
+def scaled(x: Tensor, factor: float) -> Tensor:
+    """Return `x` times a factor, which torch makes an integer for a tensor of integers."""
+    return x * (factor if x.dtype.kind == FLOATING else int(factor))

@@ -27,6 +27,7 @@ from .dtypes import (
     TYPE_NAMES,
     Device,
     State,
+    as_dtype,
     check_device,
     device,
     dtype,
@@ -39,8 +40,8 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import KERNELS, address_of
 from .missing import refuse
-from .numbers import Numbers, plain, quotient, to_array
-from .shapes import common_shape, layout_order, product, sizes_of
+from .numbers import Numbers, OtherInteger, quotient, to_array
+from .shapes import check_sizes, common_shape, layout_order, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
 WORDS = 624  # in the state of the Mersenne Twister
@@ -72,7 +73,15 @@ class Generator:
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:
-        """Seed the Mersenne Twister as torch does, and return the generator."""
+        """Seed the Mersenne Twister as torch does, and return the generator.
+
+        Raises:
+            RuntimeError, TypeError: the seed is no `int`; an integer of NumPy is none.
+        """
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            if isinstance(seed, OtherInteger):
+                raise TypeError("an integer is required")
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         self._seed, self._spare_normal = int(seed) % 2**64, None
         self._twister.setstate((3, first_words(self._seed & 0xFFFFFFFF), None))
         self._state = None
@@ -215,7 +224,7 @@ default_generator = Generator()
 
 
 def manual_seed(seed: int) -> Generator:
-    return default_generator.manual_seed(seed)
+    return default_generator.manual_seed(int(seed))
 
 
 def seed() -> int:
@@ -242,7 +251,8 @@ def drawn(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`."""
-    kind = dtype or State.default_dtype
+    kind = as_dtype(dtype) or State.default_dtype
+    check_sizes(shape)
     check_floating(kind)
     return placed(tensor_of(draw(product(shape), kind), shape, kind), device, requires_grad)
 
@@ -312,13 +322,15 @@ def integers(
     """
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    if isinstance(low, float) or isinstance(high, float):
-        raise TypeError("randint(): the bounds must be ints, not float")
+    low, high = whole(low, "low"), whole(high, "high")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     g, shape, span = generator or default_generator, sizes_of([size]), high - low
+    check_sizes(shape)
     draw = g.long_word if span >= 2**28 else g.word
-    return placed(tensor_of([low + draw() % span for _ in range(product(shape))], shape, dtype), device, requires_grad)
+    return placed(
+        tensor_of([low + draw() % span for _ in range(product(shape))], shape, as_dtype(dtype)), device, requires_grad
+    )
 
 
 def randperm(
@@ -330,14 +342,13 @@ def randperm(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the integers 0, …, n − 1 in a random order. A negative n raises a RuntimeError."""
-    n = plain(n)
-    if n < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    n = whole(n, "n")
+    check_sizes([n])
     g, r = generator or default_generator, list(range(n))
     for i in range(n - 1):
         z = g.word() % (n - i)
         r[i], r[z + i] = r[z + i], r[i]
-    return placed(tensor_of(r, (n,), dtype), device, requires_grad)
+    return placed(tensor_of(r, (n,), as_dtype(dtype)), device, requires_grad)
 
 
 def check_deviation(std: Tensor | float) -> None:
@@ -370,6 +381,8 @@ def normal(
     shapes = [x.shape for x in (mean, std) if isinstance(x, Tensor)]
     if not shapes:
         raise TypeError("normal() received an invalid combination of arguments: a size is missing")
+    if isinstance(mean, Tensor):
+        check_floating(mean.dtype)
     return mean + std * randn(size=tuple(common_shape(*shapes)), generator=generator)
 
 
@@ -423,7 +436,7 @@ def multinomial(
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if p.dtype.kind < FLOATING:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {p.dtype.name}")
-    num_samples = plain(num_samples)
+    num_samples = whole(num_samples, "num_samples")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     numbers, n = p._numbers(), p.shape[-1]

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 
 from .arithmetic import empty_output, kernel_for, masked_fill, maximum, minimum, unary_op, where
 from .creation import zeros_like
-from .dtypes import FLOATING, TYPE_NAMES, bool_, dtype, int64, uint8
+from .dtypes import FLOATING, TYPE_NAMES, as_dtype, bool_, dtype, int64, uint8
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
 from .joining import cat
 from .kernels import Kernel, address_of
 from .missing import refuse
-from .numbers import Numbers, exp_of, map_numbers, power, quotient, sqrt_of
-from .shapes import Axes, Size, axes_of, axis_of, check_flag, product
+from .numbers import Numbers, OtherInteger, exp_of, map_numbers, power, quotient, sqrt_of
+from .shapes import Axes, Size, axes_of, axis_of, check_flag, product, whole
 from .tensors import Rule, Tensor, method, record_rules, tensor_of
 from .views import diagonal, permuted_view
 
@@ -127,7 +127,7 @@ def sum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | Non
 
 def as_summed(x: Tensor, dtype: Kind | None) -> tuple[Tensor, Kind]:
     """Return a tensor converted to the dtype of its sum or product, and this dtype: int64 for integers by default."""
-    x = x.to(dtype) if dtype is not None else x
+    x = x if (dtype := as_dtype(dtype)) is None else x.to(dtype)
     return x, dtype or (x.dtype if x.dtype.kind == FLOATING else int64)
 
 
@@ -138,7 +138,7 @@ def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | No
     Raises:
         RuntimeError: the dtype is not floating-point.
     """
-    x = x.to(dtype) if dtype is not None else x
+    x = x if dtype is None else x.to(as_dtype(dtype))
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
             f"mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {TYPE_NAMES[x.dtype]}"
@@ -264,6 +264,8 @@ def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
         IndexError: an axis in `dim` is empty.
     """
     if 0 in x.shape and (all_zero := [d for d in axes_of(dim, x.ndim) if x.shape[d] == 0]):
+        if dim is None and name.startswith("arg"):
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         if dim is None:
             raise RuntimeError(
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
@@ -379,6 +381,7 @@ def extreme_with_index(
     check_flag("keepdim", keepdim)
     if dim is None:
         return extreme(x, None, False, f, kind)
+    check_not_empty(x, axis_of(dim, x.ndim), kind)
     at = arg(x.to(uint8) if x.dtype is bool_ else x, dim, True)
     values = gather(x, axis_of(dim, x.ndim), at) if x.ndim else x.clone()
     if not keepdim and x.ndim:
@@ -408,6 +411,9 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor |
 
     Along an axis, return a named tuple (values, indices).
     """
+    if x.dtype is bool_:
+        name = "median_cpu" if dim is None else "median_out"
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
     if dim is None:
 
         def rule(g: Tensor, x: Tensor, y: Tensor) -> Tensor:
@@ -445,6 +451,9 @@ def nansum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | 
 @method
 def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
     """Return log Σ exp x over these axes, computed without overflow."""
+    if dim is None:
+        raise TypeError("logsumexp(): argument 'dim' (position 1) must be tuple of ints, not NoneType")
+    x = x.float() if x.dtype is bool_ else x
     if not x.numel():
         return x.exp().sum(dim, keepdim).log()
     top = amax(x, dim, True).detach()
@@ -454,18 +463,23 @@ def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
 
 
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
+    """Return log(exp a + exp b), computed without overflow."""
+    if a.dtype.kind < FLOATING and b.dtype.kind < FLOATING:
+        raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{TYPE_NAMES[a.dtype]}'")
     top = where(a > b, a, b).detach()
     top = where(top.abs() == inf, zeros_like(top), top)
     return ((a - top).exp() + (b - top).exp()).log() + top
 
 
 @method
-def norm(x: Tensor, p: Any = 2, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
+def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers.
 
     For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2. A dtype that is
     not floating-point raises a RuntimeError, and "nuc" a NotImplementedError.
     """
+    if isinstance(dim, OtherInteger) and p == "fro":  # torch asks for its length
+        raise TypeError("object of type 'numpy.int64' has no len()")
     x = x if dtype is None else x.to(dtype)
     if p == "nuc":
         refuse("the nuclear norm")
@@ -498,6 +512,10 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if x.dtype.kind < FLOATING:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {TYPE_NAMES[x.dtype]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 
@@ -544,7 +562,7 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
         NotImplementedError: the dtype is not floating-point.
     """
     if dtype is not None:
-        x = x.to(dtype)
+        x = x.to(as_dtype(dtype))
     if dim is None:
         raise TypeError(
             "softmax() received an invalid combination of arguments - got (Tensor), but expected (Tensor input, int dim)"
@@ -571,7 +589,7 @@ def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
     Raises:
         NotImplementedError: the dtype is not floating-point.
     """
-    x = x if dtype is None else x.to(dtype)
+    x = x if dtype is None else x.to(as_dtype(dtype))
     if x.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     kernel = kernel_for("logSoftmax", x.numel(), x.dtype) if axis_of(dim, x.ndim) == x.ndim - 1 else None
@@ -614,7 +632,7 @@ def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, ap
     Bools give whether neighbours differ. A negative n raises a RuntimeError.
     """
     d = axis_of(dim, x.ndim)
-    if n < 0:
+    if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     x = cat([t for t in (prepend, x, append) if t is not None], d)
     for _ in range(builtins.min(n, x.shape[d])):
@@ -625,6 +643,9 @@ def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, ap
 
 @method
 def trace(x: Tensor) -> Tensor:
+    """Return the sum of the diagonal of a matrix."""
     if x.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
+    if x.dtype is bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return diagonal(x).sum()

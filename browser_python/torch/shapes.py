@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
+from operator import index
 from typing import Any
 
 ALL = slice(None)
@@ -26,6 +27,11 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple(self) + tuple(other))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple(self) * times)
+
+    __rmul__ = __mul__
 
 
 product = prod  # of sizes: the number of elements of a shape
@@ -113,7 +119,7 @@ def axis_of(d: int, n: int) -> int:
     """
     if type(d) is not int and hasattr(d, "item"):
         d = d.item()
-    if isinstance(d, str) or not isinstance(d, int):
+    if not isinstance(d, int) or isinstance(d, bool):
         raise TypeError(f"argument 'dim' must be int, not {type(d).__name__}")
     m = n or 1
     if not -m <= d < m:
@@ -138,6 +144,22 @@ def axes_of(dim: Axes, n: int) -> list[int]:
 
 
 INTEGERS = {int}
+
+
+def whole(value: Any, name: str) -> int:
+    """Return an argument that has to be an integer: a number of Python or NumPy, or a tensor of one integer."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"argument '{name}' must be int, not {type(value).__name__}")
+    return index(value)
+
+
+def check_sizes(shape: Sequence[int]) -> None:
+    """Raise torch's error if the shape of a new tensor has a negative size."""
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
 
 
 def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int]:
@@ -169,6 +191,9 @@ def infer_size(shape: list[int], n: int) -> list[int]:
     """
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")
+    for i, size in enumerate(shape):
+        if size < -1:
+            raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {shape}")
     known = product([s for s in shape if s != -1])
     if -1 in shape and known and n % known == 0:
         shape = [n // known if s == -1 else s for s in shape]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from functools import wraps
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from .dtypes import (
+    C_NAMES,
     CPU,
     FLOATING,
     TYPE_NAMES,
@@ -27,7 +29,7 @@ from .dtypes import (
 )
 from .gradients import Node, node_of
 from .kernels import BIG, KERNELS, address_of, four_axes, is_row_major, merged
-from .missing import raise_missing, refuse
+from .missing import TellsMissing, raise_missing, refuse
 from .numbers import INTEGERS, Numbers, convert_numbers, to_array
 from .shapes import Size, axis_of, layout_order, offsets_of, product, row_major, strides_of
 
@@ -79,7 +81,7 @@ def attribute(function: Callable[[Any], Any]) -> property:
     return made_of
 
 
-class Tensor:
+class Tensor(metaclass=TellsMissing):
     """An array of numbers with a shape, as torch's `Tensor`.
 
     Attributes:
@@ -105,7 +107,7 @@ class Tensor:
     _base_node: Any = None
     _needs_grad: bool = False
     _changed_axes: bool = False
-    grad: Any = None
+    _gradient: Tensor | None = None
     if TYPE_CHECKING:  # `method` adds these
         __add__: Any
         __radd__: Any
@@ -309,8 +311,19 @@ class Tensor:
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else repr(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """Return a copy of the same class that shares neither storage nor gradient history; `requires_grad` stays."""
-        t = self.detach().clone()
+        """Return a copy with a copy of its storage, which copies of its views share.
+
+        Raises:
+            RuntimeError: it was computed, and requires a gradient.
+        """
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+                "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+                "see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        t = tensor_from_parts(self.dtype, deepcopy(self._data, memo), self._offset, self.shape, self._strides)
+        t._writes, t._gradient = deepcopy(self._writes, memo), deepcopy(self._gradient, memo)
         t.__class__ = self.__class__
         t._needs_grad = self.requires_grad
         return t
@@ -342,6 +355,8 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise RuntimeError("requires_grad must be a bool")
         if on and self.dtype.kind < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not on and self._node is not None:
@@ -354,6 +369,37 @@ class Tensor:
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         self.requires_grad = requires_grad
         return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient that `backward` has accumulated.
+
+        Raises:
+            TypeError, RuntimeError: it is set to something else than None or another tensor of the same shape and dtype.
+        """
+        return self._gradient
+
+    @grad.setter
+    def grad(self, g: Any) -> None:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(g).__name__}")
+        if g is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if g is not None and g.dtype is not self.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{C_NAMES[g.dtype]}' to a tensor with grad_dtype "
+                f"'{TYPE_NAMES[self.dtype]}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+            )
+        if g is not None and g.shape != self.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(g.shape)}' to a tensor of size '{list(self.shape)}'. Please "
+                "ensure that the gradient and the tensor are the same size"
+            )
+        self._gradient = g
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._gradient = None
 
     @property
     def is_leaf(self) -> bool:
@@ -410,6 +456,9 @@ class Tensor:
         from .printing import text_of  # here, because printing.py imports this file
 
         return text_of(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(type(self)), *self.__dict__})
 
     def __getattr__(self, name: str) -> Any:
         """Return a tensor as its own `real`; raise the error for another attribute that a tensor does not have.

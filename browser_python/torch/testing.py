@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arithmetic import allclose
+from .arithmetic import isclose
 from .creation import as_tensor
-from .dtypes import bfloat16, float16, float32, float64
+from .dtypes import bfloat16, bool_, float16, float32, float64
 from .missing import missing_getattr, refuse_set
 from .tensors import Tensor
 
@@ -83,8 +83,30 @@ def difference(a: Tensor, b: Tensor, rtol: float | None, atol: float | None, equ
         return f"The values for attribute 'dtype' do not match: {a.dtype} != {b.dtype}."
     relative, absolute = max(TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (a, b))
     relative, absolute = (relative, absolute) if rtol is None or atol is None else (rtol, atol)
-    close = allclose(a.double(), b.double(), relative, absolute, equal_nan)
-    return "" if close else "Tensor-likes are not close!"
+    close = isclose(a.double(), b.double(), relative, absolute, equal_nan)
+    if close.all():
+        return ""
+    a, b = ((t.int() if t.dtype is bool_ else t).contiguous() for t in (a, b))
+    return text_of_mismatch(a, b, ~close, relative, absolute)
+
+
+def text_of_mismatch(a: Tensor, b: Tensor, wrong: Tensor, relative: float, absolute: float) -> str:
+    """Return in torch's words which numbers differ, and the largest differences."""
+    exact, gap, n = relative == absolute == 0, (a - b).abs(), a.numel()
+    lines = [f"{'Tensor-likes' if a.ndim else 'Scalars'} are not {'equal' if exact else 'close'}!\n"]
+    if a.ndim:
+        lines.append(f"Mismatched elements: {int(wrong.sum())} / {n} ({int(wrong.sum()) / n:.1%})")
+    else:
+        lines.append(f"Expected {b.item()} but got {a.item()}.")
+    for name, values, allowed in (("absolute", gap, absolute), ("relative", gap / b.abs(), relative)):
+        at = int(values.masked_fill(~wrong, 0).argmax())
+        most = values.flatten()[at].item()
+        places = tuple(at // step % size for step, size in zip(a.stride(), a.shape, strict=True))
+        text = (
+            f"Greatest {name} difference: {most} at index {places}" if a.ndim else f"{name.title()} difference: {most}"
+        )
+        lines.append(text if exact else f"{text} (up to {allowed} allowed)")
+    return "\n".join(lines)
 
 
 __getattr__ = missing_getattr("torch.testing")

@@ -13,6 +13,7 @@ from .dtypes import (
     FLOATING,
     TYPE_NAMES,
     Device,
+    as_dtype,
     bfloat16,
     bool_,
     check_device,
@@ -29,8 +30,8 @@ from .dtypes import dtype as Kind
 from .gradients import record_step
 from .kernels import BIG, KERNELS, address_of
 from .missing import refuse
-from .numbers import convert_numbers, plain
-from .shapes import Axes, Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of
+from .numbers import OtherInteger, convert_numbers
+from .shapes import Axes, Size, axes_of, axis_of, common_shape, infer_size, product, row_major, sizes_of, whole
 from .tensors import (
     Tensor,
     attribute,
@@ -288,7 +289,7 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
     A RuntimeError is raised for a size that is negative or exceeds the axis, and for a step below 1.
     """
-    d, size, step = axis_of(dimension, x.ndim), plain(size), plain(step)
+    d, size, step = axis_of(dimension, x.ndim), whole(size, "size"), whole(step, "step")
     for name, given, least in (("size", size, 0), ("step", step, 1)):
         if given < least:
             raise RuntimeError(f"{name} is {given} but must be {'>= 0' if least == 0 else '> 0'}")
@@ -312,8 +313,14 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     Raises:
         RuntimeError: the storage is too short.
     """
-    size, stride = [plain(n) for n in size], [plain(step) for step in stride]
-    o = x._offset if storage_offset is None else plain(storage_offset)
+    size, stride = [whole(n, "size") for n in size], [whole(step, "stride") for step in stride]
+    o = x._offset if storage_offset is None else whole(storage_offset, "storage_offset")
+    if min(size, default=0) < 0:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={size} and strides={stride}")
+    if min(stride, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {stride}")
+    if o < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {o}")
     last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= len(x._data):
         raise RuntimeError(
@@ -343,6 +350,8 @@ def data(x: Tensor) -> Tensor:
 
 def set_data(x: Tensor, other: Tensor) -> None:
     """Implement `x.data = other`: give `x` the storage, shape, strides and dtype of `other`, not its history."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
     x._data, x._offset, x.shape, x._strides, x.dtype = (
         other._data,
         other._offset,
@@ -361,7 +370,9 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 
     It begins `offset` places along `dim2`, or if that is negative, along `dim1`.
     """
-    a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), plain(offset)
+    a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), whole(offset, "offset")
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     n = max(0, min(x.shape[a] + min(0, offset), x.shape[b] - max(0, offset)))
     keep = [i for i in range(x.ndim) if i not in (a, b)]
 
@@ -396,8 +407,17 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
     return x.expand(shape)
 
 
-def broadcast_shapes(*shapes: Sequence[int]) -> Size:
-    return common_shape(*shapes)
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """Return the shape to which all these shapes broadcast; as torch, without integers of NumPy and tensors in them."""
+    sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    for size in (size for shape in sizes for size in shape):
+        if isinstance(size, OtherInteger):
+            raise AssertionError("Expected bool, got <class 'numpy.bool'>")
+        if isinstance(size, Tensor):
+            raise AssertionError("Expected bool, got <class 'torch.Tensor'>")
+        if whole(size, "shapes") < 0:
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
+    return common_shape(*sizes)
 
 
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -487,10 +507,10 @@ def target_dtype(args: tuple[Any, ...], dtype: Kind | None, device: Device) -> K
         AssertionError, NotImplementedError, RuntimeError: they name a device that is not the CPU.
     """
     check_device(device)
-    named = [] if dtype is None else [dtype]
+    named = [] if dtype is None else [as_dtype(dtype)]
     for a in args:
-        if isinstance(a, (Kind, Tensor)):
-            named.append(a.dtype if isinstance(a, Tensor) else a)
+        if isinstance(a, (Kind, Tensor, type)):
+            named.append(a.dtype if isinstance(a, Tensor) else as_dtype(a))
         elif not isinstance(a, bool):
             check_device(a)
     if len(named) > 1:
@@ -504,10 +524,12 @@ def type_(x: Tensor, dtype: Kind | str | None = None) -> Tensor | str:
 
     An unknown name raises a ValueError.
     """
-    if isinstance(dtype, str):
-        dtype = next((kind for kind, name in TYPE_NAMES.items() if dtype == f"torch.{name}Tensor"), None)
+    if isinstance(dtype, (str, type)):
+        given = getattr(dtype, "__name__", dtype)
+        named = given if isinstance(dtype, str) else f"torch.{given}"
+        dtype = next((kind for kind, name in TYPE_NAMES.items() if named == f"torch.{name}Tensor"), None)
         if dtype is None:
-            raise ValueError("invalid type")
+            raise ValueError(f"invalid type: '{given}'")
     return x.to(dtype) if dtype is not None else type_name(x)
 
 

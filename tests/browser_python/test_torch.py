@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABC
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType
@@ -943,8 +944,135 @@ x.requires_grad_(); x.sort(0).values.view(24)[:9].sum().backward(); x.grad
 """
 
 # Parts of the page's errors in other words than torch's.
+ARGUMENTS = """
+x.transpose(0, True)
+x.sum(True)
+x.softmax(1.0)
+x.triu(1.0), x.tril(True)
+x.round(decimals=2.0)
+x.narrow(1, 0, 2.0)
+x.select(1, None)
+x[0].topk(True)
+x.diff(True)
+x.split(True)
+x.split(torch.tensor(2), 1), x.flip(torch.tensor(0)), x.roll(1, -torch.tensor(1)), x.clamp(torch.tensor(0), 1)
+torch.flip(x, torch.tensor(0))
+torch.reshape(x, torch.tensor(24))
+torch.linspace(0, 1, 5.0)
+torch.logspace(0, 2, -3)
+torch.eye(True)
+torch.eye(torch.tensor(2)), torch.hann_window(torch.tensor(3)), torch.randperm(torch.tensor(3)).shape
+torch.hann_window(-5)
+torch.tril_indices(-3, 3)
+torch.triu_indices(2, 2, 0.5)
+torch.arange(2, step=2)
+torch.randn(-3)
+torch.randint(5, (2, -3))
+torch.randint(True, (2,))
+torch.Generator().manual_seed(1.0)
+torch.broadcast_shapes((torch.tensor(2), 1), (3,))
+torch.broadcast_shapes((-2, 1), (3,))
+torch.broadcast_shapes(2, (1,))
+x.view(-6, -1)
+x.repeat(-2, 1, 1)
+x.as_strided((2, 2), (-4, 1), 3)
+x.as_strided((2, 2), (4, 1), -3)
+x.diagonal(1, 1, -2)
+x[:0].repeat_interleave(-1)
+torch.cdist(x, x, -1)
+torch.einsum("ii", x[0, :, :1])
+torch.tensordot(x, x, 1)
+torch.linalg.solve(torch.eye(2).double(), torch.ones(2))
+torch.addmm(x[0, :2, :2].long(), x[0, :2, :2].long(), x[0, :2, :2].long(), beta=0.5)
+torch.addr(x, torch.ones(2), torch.ones(2))
+x[..., ...].shape, torch.tensor(5.0).index_select(0, torch.tensor([0]))
+torch.tensor(5.0).split(1)
+x[:0, 0, 0].argmax()
+x[:0].max(0)
+x[:, torch.tensor([7])]
+x[0, 0] = "a"; x
+x[:, [0, 2]] = torch.ones(2, 4).double(); x
+torch.zeros(2, dtype=float).dtype, torch.ones(2).to(int), torch.ones(2).sum(dtype=int), torch.tensor([1], dtype=bool)
+nn.Linear(1, 1, dtype=float).weight.dtype, torch.ones(2).softmax(0, dtype=float), torch.ones(2).type(torch.LongTensor)
+torch.zeros(2, dtype="float32")
+x.softmax(0, dtype="float32")
+x.type(float)
+torch.tensor([1, "a"])
+x.shape * 2, type(2 * x.shape).__name__, type(x.shape).__module__
+nn.Linear(1, 1).load_state_dict([1])
+nn.Linear(1, 1).load_state_dict({"weight": [1], "bias": torch.ones(1)})
+torch.testing.assert_close(torch.ones(2, 3), torch.ones(2, 3) * torch.tensor([1.0, 2.0, 3.0]))
+torch.testing.assert_close(torch.tensor([1, 2]), torch.tensor([1, 3]))
+torch.testing.assert_close(torch.tensor(1.0), torch.tensor(math.nan))
+"""
+
+DTYPES_OF_ARGUMENTS = """
+(x > 0)[0, 0] @ (x > 0)[0, 0]
+(x > 0) @ (x > 0).mT
+(x > 0).topk(1)
+(x > 0).median()
+(x > 0)[0].trace()
+(x > 0).logsumexp(-1)
+torch.logaddexp(x.long(), x.long())
+x.long().lerp(x.long(), 0.5)
+torch.normal(x.long(), 1.0)
+F.elu(x.long())
+F.leaky_relu(x > 0)
+F.hardswish(x.long())
+F.softshrink(x.long())
+F.glu(x.long())
+F.prelu(x.long(), torch.ones(1))
+F.gelu(x.long(), approximate="nonsense")
+F.mse_loss(x.long(), x.long(), reduction="sum")
+F.mse_loss(x.long(), x)
+F.smooth_l1_loss(x.long(), x.long())
+F.kl_div(x.long(), x.long())
+F.nll_loss(x[0].long(), torch.tensor([0, 1, 2]))
+F.nll_loss(x[0], torch.tensor([0, 1, 2]), torch.ones(4).double())
+F.cross_entropy(x[0].double(), torch.tensor([0, 1, 2]), weight=torch.ones(4))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]).int())
+F.cross_entropy(x[0], torch.tensor([0, -1, 2]), reduction="nonsense")
+F.binary_cross_entropy(torch.ones(2), torch.ones(2).long())
+F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2).long())
+F.layer_norm(x.double(), (4,), torch.ones(4))
+F.layer_norm(x.half(), (4,), torch.ones(4)).dtype
+nn.BatchNorm1d(3)(x.double())
+nn.GroupNorm(1, 3)(x.double())
+nn.Conv1d(3, 1, 1)(x.double())
+nn.GRU(4, 2)(x.double())
+nn.Linear(4, 2)(x.double())
+F.scaled_dot_product_attention(x, x.double(), x)
+"""
+
+ATTENTION = """
+nn.MultiheadAttention(4, 2)(x[..., :3], x, x)
+nn.MultiheadAttention(4, 2)(x[0, 0], x, x)
+nn.MultiheadAttention(4, 2)(x, x[0], x[0])
+nn.MultiheadAttention(4, 2)(x, x, x[:1])
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.zeros(1, 3))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.zeros(2, 3, 3))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, attn_mask=torch.zeros(3))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.zeros(1, 3))
+nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.zeros(3))
+"""
+
+GRADIENTS_AND_COPIES = """
+x.grad = torch.ones(2); x.grad
+x.grad = 3; x.grad
+x.grad = x; x.grad
+x.grad = torch.ones(2, 3, 4); del x.grad; x.grad
+x.grad = x.double(); x.grad
+x.requires_grad = 1; x
+x.data = 3; x
+x.requires_grad_(); y = x * 2; y.retain_grad(); y.sum().backward(retain_graph=True); y.sum().backward(); y.grad
+import copy; x.requires_grad_(); copy.deepcopy(x * 2)
+import copy; x.requires_grad_(); x.sum().backward(); y = copy.deepcopy(x); y.grad, y.grad is x.grad, y.requires_grad
+import copy; y, z = copy.deepcopy([x, x[0]]); y[0] = 5; z
+"""
+
 OTHER_WORDS = (
     "only Tensors of floating point dtype can require gradients",
+    "attempting to assign a gradient with dtype",
     "Expected one of cpu, cuda, xpu, mps, xla, meta device",
     "Trying to create tensor with negative dimension -1: [-1]",
     "masked_fill_ only supports boolean masks",
@@ -1162,7 +1290,37 @@ def test_what_torch_has_and_the_page_lacks_is_never_said_to_be_absent(part: str)
             eval(asked, {"owner": eval(OWNERS.get(owner, owner), names)})
 
 
+CLASSES = {"Tensor": "torch.Tensor", "Parameter": "nn.Parameter", "Module": "nn.Module", "Linear": "nn.Linear"}
+
+
+@pytest.mark.parametrize("part", ["Tensor.svd", "Tensor.shape", "Parameter.svd", "Module.share_memory"])
+def test_a_class_tells_what_it_lacks(part: str):
+    owner, _, name = part.partition(".")
+    theirs, ours = (eval(CLASSES[owner], {"torch": library, "nn": library.nn}) for library in BOTH)
+    assert hasattr(theirs, name)
+    for asked in (hasattr, lambda kind, name: getattr(kind, name, None)):
+        with pytest.raises(NotImplementedError, match=f"`{re.escape(part)}` is not in the page's torch"):
+            asked(ours, name)
+
+
+@pytest.mark.parametrize("place", ["torch", "nn", "nn.functional", "torch.Tensor", "nn.Module", "torch.ones(1)"])
+def test_dir_lists_the_names_of_torch(place: str):
+    theirs, ours = (dir(eval(place, {"torch": library, "nn": library.nn})) for library in BOTH)
+    found = eval(place, {"torch": torch, "nn": torch.nn})
+    differ = {name for name in {*theirs} ^ {*ours} if not name.startswith("_")} - {"volatile"}  # torch hides this one
+    assert {name for name in differ if not isinstance(getattr(found, name, None), ModuleType)} == set()  # loaded since
+
+
+def test_a_model_may_be_abstract():
+    class Model(page_torch.nn.Module, ABC):
+        pass
+
+    assert isinstance(Model(), page_torch.nn.Module)
+
+
 UNKNOWN = """
+torch.Tensor.attend
+hasattr(torch.Tensor, "attend"), hasattr(nn.Module, "attend"), hasattr(torch.Tensor, "mT")
 torch.sofmax
 F.sofmax
 nn.Lienar
@@ -1182,9 +1340,10 @@ def test_what_torch_lacks_is_an_attribute_error_as_there():
 
 
 def test_every_name_that_the_page_lacks_is_listed():
-    """After a new release of torch or NumPy, `python tools/names.py` lists them."""
-    unlisted = {place: {*own} - {*listed.NAMES.get(place, "").split()} for place, own in names.lacking().items()}
-    assert {place: own for place, own in unlisted.items() if own} == {}
+    """After a new release of torch or NumPy, or a new name of the page's own, `python tools/names.py` lists them."""
+    for found, text in zip(names.lacking(), (listed.NAMES, listed.OWN), strict=True):
+        unlisted = {place: {*own} - {*text.get(place, "").split()} for place, own in found.items()}
+        assert {place: own for place, own in unlisted.items() if own} == {}
 
 
 def test_classes_inherit_from_one_another_as_in_torch():
@@ -1248,7 +1407,7 @@ UNUSED = {
         "Parameter.data",
         "Parameter.requires_grad",
     ),
-    *("__exit__.a", "__exit__.error", "__array__.a", "__deepcopy__.memo", "__torch_dispatch__.types", "back.args"),
+    *("__exit__.a", "__exit__.error", "__array__.a", "__torch_dispatch__.types", "back.args"),
     "__torch_function__.types",
     "back._",
     *("__class_getitem__.kind", "__getattr__.name", "__getitem__.index", "Sampler.data_source", "is_complex.x"),

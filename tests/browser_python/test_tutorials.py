@@ -15,6 +15,9 @@ PROGRAMS = Path(__file__).with_name("tutorials.txt").read_text(encoding="utf-8")
 ABSENT = {  # programs that use what the page does not have, and the note that says so
     "import argparse": "argparse is not on this page; open this notebook in JupyterLab or Colab",
     "from torch.nn.utils.rnn import pack_padded_sequence": "rnn.pack_padded_sequence` is not in the page's torch",
+    "from torch.nn.attention import SDPBackend\nprint(SDPBackend.MATH)": "torch.nn.attention.SDPBackend.MATH is not on",
+    "from torch.nn.attention import SDPBackend as B\nif B.MATH: pass": "SDPBackend.MATH is not on",
+    "import torch\nhasattr(torch.Tensor, 'svd')": "`Tensor.svd` is not in the page's torch",
     "import torch\ntorch.ones(1).unique(foo=1)": "'foo' of `unique` is not on this page",
     "import torch\ntorch.tensor([1 + 2j])": "a complex number is not in the page's torch",
     "import torch\ntorch.nn.utils.weight_norm": "`torch.nn.utils.weight_norm` is not in the page's torch",

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from .. import reductions
 from ..arithmetic import Number, unary_op, where
 from ..creation import arange, full, ones, tensor, zeros_like
-from ..dtypes import FLOATING, TYPE_NAMES, bool_, finfo, int32, int64
+from ..dtypes import C_NAMES, FLOATING, TYPE_NAMES, bool_, finfo, float32, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
 from ..numbers import NUMBERS, exp_of
-from ..shapes import ALL, axis_of
+from ..shapes import ALL, axis_of, whole
 from ..tensors import Rule, Tensor, type_name
 from ..views import broadcast_tensors
 from .losses import (
@@ -97,6 +97,10 @@ def log_softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return x Wᵀ + bias."""
+    if bias is not None and x.dtype is not weight.dtype:
+        kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds}")
     out = x @ (weight if weight.ndim == 1 else weight.mT)
     return out if bias is None else out + bias
 
@@ -177,11 +181,13 @@ def relu(x: Tensor, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(x: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    check_floating("leaky_relu_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, where(y > 0, y, negative_slope * y), inplace)
 
 
 def elu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    check_floating("elu_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, where(y > 0, y, alpha * y.clamp(max=0).expm1()), inplace)
 
@@ -200,13 +206,13 @@ def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     Raises:
         NotImplementedError: a number is infinite, or x is not floating-point.
     """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
     check_floating("GeluKernelImpl", x)
     if math.inf in x._numbers():
         refuse("`gelu` of an infinite number")  # torch's own results depend on the length of the tensor
     if approximate == "tanh":
         return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
-    if approximate != "none":
-        raise RuntimeError("approximate argument must be either none or tanh.")
     return 0.5 * x * (1 + (x / math.sqrt(2)).erf())
 
 
@@ -255,11 +261,13 @@ def relu6(x: Tensor, inplace: bool = False) -> Tensor:
 
 
 def selu(x: Tensor, inplace: bool = False) -> Tensor:
+    check_floating("elu_cpu", x)
     y, alpha, scale = x.clone() if inplace else x, 1.6732632423543772, 1.0507009873554805
     return maybe_in_place(x, scale * where(y > 0, y, alpha * y.clamp(max=0).expm1()), inplace)
 
 
 def mish(x: Tensor, inplace: bool = False) -> Tensor:
+    check_floating("mish_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, y * softplus(y).tanh(), inplace)
 
@@ -269,16 +277,19 @@ def softsign(x: Tensor) -> Tensor:
 
 
 def hardsigmoid(x: Tensor, inplace: bool = False) -> Tensor:
+    check_floating("hardsigmoid_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, hardtanh(y + 3, 0.0, 6.0) / 6, inplace)
 
 
 def hardswish(x: Tensor, inplace: bool = False) -> Tensor:
+    check_floating("hardswish_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, y * hardtanh(y + 3, 0.0, 6.0) / 6, inplace)
 
 
 def celu(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    check_floating("elu_cpu", x)
     y = x.clone() if inplace else x
     return maybe_in_place(x, where(y > 0, y, alpha * (y.clamp(max=0) / alpha).expm1()), inplace)
 
@@ -293,10 +304,12 @@ def tanhshrink(x: Tensor) -> Tensor:
 
 
 def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    check_floating("softshrink_check", x)
     return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0.0 * x))
 
 
 def hardshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    check_floating("hardshrink_cpu", x)
     return where((x < -lambd) | (x > lambd), x, 0.0 * x)
 
 
@@ -324,6 +337,9 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
     Raises:
         RuntimeError: there is another number of weights.
     """
+    if x.dtype is not weight.dtype:
+        kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {kinds}")
     channels = x.shape[1] if x.ndim > 1 else 1
     if weight.numel() not in (1, channels):
         raise RuntimeError(
@@ -344,6 +360,7 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if x.shape[d] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {d} is size {x.shape[d]}")
+    check_floating("glu_cpu", x)
     half = x.shape[d] // 2
     return x.narrow(d, 0, half) * x.narrow(d, half, half).sigmoid()
 
@@ -370,6 +387,13 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
     return x.mul_(kept) if inplace else x * kept
 
 
+def check_mixed(x: Tensor, *parameters: Tensor | None) -> None:
+    """Raise torch's error if a parameter has another dtype; only numbers of two bytes may have one of float32."""
+    kinds = {p.dtype for p in parameters if p is not None} - {x.dtype}
+    if kinds and not (x.dtype.itemsize == 2 and kinds == {float32}):
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def layer_norm(
     x: Tensor,
     normalized_shape: Sequence[int],
@@ -387,7 +411,7 @@ def layer_norm(
         RuntimeError: the last axes, or the weight or the bias, do not have the normalized shape.
         NotImplementedError: x is not floating-point.
     """
-    shape, n = list(normalized_shape), len(normalized_shape)
+    shape, n = [whole(size, "normalized_shape") for size in normalized_shape], len(normalized_shape)
     if not shape or list(x.shape[-n:]) != shape:
         raise RuntimeError(
             f"Given normalized_shape={shape}, expected input with shape [*, {', '.join(map(str, shape))}], but got input "
@@ -399,12 +423,13 @@ def layer_norm(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(given.shape)} and "
                 f"normalized_shape = {shape}"
             )
+    check_mixed(x, weight, bias)
     check_floating("LayerNormKernelImpl", x)
     dims = list(range(-n, 0))
     gap = x - x.mean(dims, True)
     out = gap / ((gap * gap).mean(dims, True) + eps).sqrt()
     out = out if weight is None else out * weight
-    return out if bias is None else out + bias
+    return (out if bias is None else out + bias).to(x.dtype)
 
 
 def rms_norm(
@@ -452,6 +477,7 @@ def group_norm(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
                 f"{list(given.shape)} and input of shape {list(x.shape)}"
             )
+    check_mixed(x, weight, bias)
     groups = x.reshape(x.shape[0], num_groups, -1)
     out = layer_norm(groups, groups.shape[-1:], eps=eps).reshape(x.shape)
     shape = [-1, *[1] * (x.ndim - 2)]
@@ -478,6 +504,8 @@ def batch_norm(
         ValueError: in training, there is one value for each channel.
         RuntimeError: there are no running means outside of training, or not one for each channel.
     """
+    check_floating("batch_norm", x)
+    check_mixed(x, weight, bias)
     shape, others = [1, -1, *[1] * (x.ndim - 2)], [0, *range(2, x.ndim)]
     if running_mean is not None and running_mean.numel() != x.shape[1]:
         raise RuntimeError(f"running_mean should contain {x.shape[1]} elements not {running_mean.numel()}")
@@ -523,6 +551,8 @@ def cross_entropy(
     all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none".
     """
     refuse_older("cross_entropy", size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     d, logp = min(1, x.ndim - 1), reductions.log_softmax(x, min(1, x.ndim - 1))
@@ -558,11 +588,14 @@ def nll_loss(
         ValueError, RuntimeError: the targets have another shape, or are not int64.
     """
     refuse_older("nll_loss", size_average, reduce)
-    d = min(1, logp.ndim - 1)
+    check_floating("nll_loss_out_frame", logp)
+    if weight is not None and weight.dtype is not logp.dtype:
+        raise RuntimeError(f"expected scalar type {TYPE_NAMES[logp.dtype]} but found {TYPE_NAMES[weight.dtype]}")
+    d, ignore_index = min(1, logp.ndim - 1), whole(ignore_index, "ignore_index")
     if logp.ndim <= 2 and target.ndim > 1 and target.shape[0] == logp.shape[0]:
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype is not int64:
-        raise RuntimeError(f"expected scalar type Long but found {TYPE_NAMES[target.dtype]}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {TYPE_NAMES[target.dtype]}")
     if list(target.shape) != [n for i, n in enumerate(logp.shape) if i != d]:
         raise ValueError(
             f"Expected input batch_size ({logp.shape[0]}) to match target batch_size "
@@ -682,6 +715,12 @@ def scaled_dot_product_attention(
         RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
             neither bool nor floating-point.
     """
+    if len({x.dtype for x in (q, k, v)}) > 1:
+        names = [C_NAMES[x.dtype] for x in (q, k, v)]
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: {} key.dtype: {} and "
+            "value.dtype: {} instead.".format(*names)
+        )
     if enable_gqa:
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)

@@ -588,6 +588,7 @@ class MultiheadAttention(Module):
             AssertionError: a mask holds integers.
             RuntimeError: `is_causal` is set without `attn_mask`.
         """
+        check_axes_of_attention(query, key, value, key_padding_mask, attn_mask)
         masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}
         for name, mask in masks.items():
             if mask is not None and mask.dtype is not bool_ and not mask.is_floating_point():
@@ -597,6 +598,7 @@ class MultiheadAttention(Module):
         xs, single = [query, key, value], query.ndim == 2
         if single or not self.batch_first:
             xs = [x.unsqueeze(0) if single else x.transpose(0, 1) for x in xs]
+        self.check_sizes(xs, key_padding_mask, attn_mask)
         scores, v = self.scores_and_values(xs)
         if attn_mask is not None:
             scores = masked(scores, attn_mask.view(scores.shape) if attn_mask.ndim == 3 else attn_mask)
@@ -616,6 +618,23 @@ class MultiheadAttention(Module):
                 out = out.contiguous()
         return out, shown if need_weights else None
 
+    def check_sizes(self, xs: list[Tensor], padding: Tensor | None, mask: Tensor | None) -> None:
+        """Raise torch's error for a wrong size, also for a mask that could be broadcast; the batch is first here."""
+        (batch, n, width), (_, keys, _) = xs[0].shape, xs[1].shape
+        if width != self.embed_dim:
+            raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {width}")
+        if xs[1].shape != xs[2].shape:
+            keys_first, values_first = (x.transpose(0, 1).shape for x in xs[1:])
+            raise AssertionError(f"key shape {keys_first} does not match value shape {values_first}")
+        if mask is not None:
+            wanted = (n, keys) if mask.ndim == 2 else (batch * self.num_heads, n, keys)
+            if mask.shape != wanted:
+                raise RuntimeError(f"The shape of the {mask.ndim}D attn_mask is {mask.shape}, but should be {wanted}.")
+        if padding is not None:
+            for axis, (size, given) in enumerate(zip((batch, keys), (1, *padding.shape)[-2:], strict=True)):
+                if size != given:
+                    raise AssertionError(f"Expected key_padded_mask.shape[{axis}] to be {size}, but got {given}")
+
     def scores_and_values(self, xs: list[Tensor]) -> tuple[Tensor, Tensor]:
         """Return the scaled scores and the values of each head from queries, keys and values with the batch first.
 
@@ -628,6 +647,27 @@ class MultiheadAttention(Module):
             for x, w, b in zip(xs, self.in_proj_weight.chunk(3), biases, strict=True)
         ]
         return q @ k.mT / math.sqrt(q.shape[-1]), v
+
+
+def check_axes_of_attention(
+    query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
+) -> None:
+    """Raise torch's error for a wrong number of axes."""
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
+    start = f"For {'un' if query.ndim == 2 else ''}batched ({query.ndim}-D) `query`, expected"
+    if key.ndim != query.ndim or value.ndim != query.ndim:
+        raise AssertionError(
+            f"{start} `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and {value.ndim}-D tensors respectively"
+        )
+    if padding is not None and padding.ndim != query.ndim - 1:
+        raise AssertionError(
+            f"{start} `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D tensor instead"
+        )
+    if mask is not None and mask.ndim not in (2, 3):
+        raise AssertionError(f"{start} `attn_mask` to be `None`, 2-D or 3-D but found {mask.ndim}-D tensor instead")
 
 
 def masked(scores: Tensor, mask: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import math
 import warnings
 
 from ..arithmetic import binary_op, where, xlogy
+from ..dtypes import FLOATING, TYPE_NAMES
 from ..missing import refuse_set
 from ..tensors import Tensor
 
@@ -41,6 +42,12 @@ def warn_of_sizes(x: Tensor, target: Tensor) -> None:
         )
 
 
+def check_floating(name: str, *xs: Tensor) -> None:
+    """Raise torch's error if all of these tensors have a dtype of integers or bools."""
+    if all(x.dtype.kind < FLOATING for x in xs):
+        raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[xs[0].dtype]}'")
+
+
 def mse_loss(
     x: Tensor,
     target: Tensor,
@@ -53,6 +60,7 @@ def mse_loss(
     refuse_older("mse_loss", size_average, reduce)
     refuse_set("mse_loss", weight=weight)
     warn_of_sizes(x, target)
+    check_floating("mse_cpu", x, target)
     return reduced((x - target) ** 2, reduction)
 
 
@@ -87,6 +95,7 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     warn_of_sizes(x, target)
+    check_floating("smooth_l1_cpu", x, target)
     gap = (x - target).abs()
     return reduced(where(gap < beta, gap * gap * (0.5 / (beta or 1.0)), gap - 0.5 * beta), reduction)
 
@@ -102,6 +111,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     warn_of_sizes(x, target)
+    check_floating("huber_cpu", x, target)
     gap = (x - target).abs()
     return reduced(where(gap <= delta, 0.5 * gap * gap, delta * (gap - 0.5 * delta)).to(x.dtype), reduction)
 
@@ -128,6 +138,8 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({x.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    if x.dtype is not target.dtype:
+        raise RuntimeError(f"Found dtype {TYPE_NAMES[target.dtype]} but expected {TYPE_NAMES[x.dtype]}")
     if not all(0 <= v <= 1 for v in x._numbers()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     losses = binary_op("bce", x, target, entropy_of, (slope_of_entropy, lambda g, a: g * ((1 - a).log() - a.log())))
@@ -161,6 +173,11 @@ def binary_cross_entropy_with_logits(
     refuse_older("binary_cross_entropy_with_logits", size_average, reduce)
     if x.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({x.shape})")
+    check_floating("log_sigmoid_cpu", x)
+    if target.dtype.kind < FLOATING:
+        raise RuntimeError(
+            f"result type {TYPE_NAMES[x.dtype]} can't be cast to the desired output type {TYPE_NAMES[target.dtype]}"
+        )
     log_share = (-x.abs()).exp().log1p() + (-x).clamp(min=0)  # −log sigmoid(x)
     losses = (1 - target) * x + (log_share if pos_weight is None else ((pos_weight - 1) * target + 1) * log_share)
     return reduced(losses if weight is None else losses * weight, reduction)
@@ -180,6 +197,8 @@ def kl_div(
     divided by the size of the first axis, is the Kullback–Leibler divergence.
     """
     refuse_older("kl_div", size_average, reduce)
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
         return losses.sum() / x.shape[0]

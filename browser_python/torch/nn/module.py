@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from ..dtypes import FLOATING, Device, bfloat16, float16, float32, float64
 from ..dtypes import dtype as Kind
 from ..gradients import RemovableHandle
-from ..missing import raise_missing, refuse, refuse_set
+from ..missing import TellsMissingOrAbstract, raise_missing, refuse, refuse_set
 from ..modes import no_grad
 from ..tensors import Tensor
 from ..views import target_dtype
@@ -26,7 +26,7 @@ HOOKS += "_load_state_dict_post_hooks"
 KINDS = ("_parameters", "_buffers", "_modules")
 
 
-class Module:
+class Module(metaclass=TellsMissingOrAbstract):
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
 
     Attributes:
@@ -300,7 +300,7 @@ class Module:
 
         They are detached views, or with `keep_vars` the tensors themselves.
         """
-        if hasattr(type(self), "get_extra_state"):
+        if any("get_extra_state" in vars(kind) for kind in type(self).__mro__):
             refuse("`Module.get_extra_state`")
         saved = {n: b for n, b in self._buffers.items() if n not in self._non_persistent_buffers_set}
         for n, v in [*self._parameters.items(), *saved.items()]:
@@ -332,6 +332,8 @@ class Module:
             RuntimeError: a shape differs, or with `strict`, a name is missing or not known.
         """
         refuse_set("load_state_dict", assign=assign)
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         state, own = state_dict, self.state_dict()
         missing, extra = [n for n in own if n not in state], [n for n in state if n not in own]
         text = ""
@@ -340,7 +342,12 @@ class Module:
         if strict and missing:
             text = "\n\tMissing key(s) in state_dict: " + ", ".join([f'"{n}"' for n in missing]) + ". " + text
         for n, p in own.items():
-            if n in state and p.shape != state[n].shape:
+            if n in state and not isinstance(state[n], Tensor):
+                text += (
+                    f'\n\tWhile copying the parameter named "{n}", expected torch.Tensor or Tensor-like object from checkpoint '
+                    f"but received {type(state[n])}"
+                )
+            elif n in state and p.shape != state[n].shape:
                 text += f"\n\tsize mismatch for {n}: copying a param with shape {state[n].shape} from checkpoint, the shape in current model is {p.shape}."
         if text:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:{text}")
@@ -494,7 +501,8 @@ def check_member(module: Module, name: str, value: object, kind: type) -> None:
         KeyError: the name is empty, contains a dot, or is that of another attribute.
         ValueError: a parameter is a computed tensor.
     """
-    what = {Tensor: "buffer", Parameter: "parameter", Module: "module"}[kind]
+    names: dict[type, str] = {Tensor: "buffer", Parameter: "parameter", Module: "module"}
+    what = names[kind]
     if kind is not Module:
         check_ready(module, what)
     if not isinstance(name, str):

@@ -140,7 +140,12 @@ class Layers(Recurrent):
         """
         if not isinstance(x, Tensor):
             refuse(f"a packed sequence for `{type(self).__name__}`")
-        single = x.ndim == 2
+        single, kind = x.ndim == 2, self.weight_ih_l0.dtype
+        if x.dtype is not kind:
+            raise ValueError(
+                f"RNN input dtype ({x.dtype}) does not match weight dtype ({kind}). Convert input: input.to({kind}), or "
+                f"convert model: model.to({x.dtype})"
+            )
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"

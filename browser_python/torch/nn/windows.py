@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..dtypes import C_NAMES
 from ..joining import cat
 from ..missing import refuse, refuse_set
 from ..numbers import INTEGERS, plain
@@ -69,13 +70,18 @@ def convolution(
         RuntimeError: `x` has other axes or channels, or a window is larger than the padded `x`.
     """
     check_axes(f"conv{n}d", x, n)
+    other, name = (weight, "weight") if bias is None else (bias, "bias")
+    if x.dtype is not other.dtype:
+        kinds = C_NAMES[x.dtype], C_NAMES[other.dtype]
+        raise RuntimeError(f"Input type ({kinds[0]}) and {name} type ({kinds[1]}) should be the same")
     size, dilations = list(weight.shape[2:]), each(dilation, n)
-    batch = padded(x if x.ndim == n + 2 else x.unsqueeze(0), each(padding, n))
+    batch = x if x.ndim == n + 2 else x.unsqueeze(0)
     if batch.shape[1] != weight.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(batch.shape)} to have "
             f"{weight.shape[1] * groups} channels, but got {batch.shape[1]} channels instead"
         )
+    batch = padded(batch, each(padding, n))
     if any((k - 1) * d + 1 > m for k, d, m in zip(size, dilations, batch.shape[2:], strict=True)):
         sizes = [" x ".join(map(str, one)) for one in (batch.shape[2:], size)]
         raise RuntimeError(
