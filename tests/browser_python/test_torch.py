@@ -1077,6 +1077,12 @@ torch.ones(4).split(0)
 x.index_select(0, torch.tensor([2]))
 """
 
+ADAPTIVE_AND_SEVERAL = """
+nn.AdaptiveMaxPool2d(1)(x), nn.AdaptiveMaxPool2d((2, 3))(x), F.adaptive_max_pool1d(x, 3)
+x = x.relu().requires_grad_(); nn.AdaptiveMaxPool2d(2)(x).sum().backward(); x.grad
+torch.linalg.qr(x)[1], torch.linalg.qr(torch.randn(2, 2, 4, 3)).Q
+"""
+
 SCHEDULES = """
 S = torch.optim.lr_scheduler; isinstance(S.ReduceLROnPlateau, type), issubclass(S.StepLR, S.ReduceLROnPlateau)
 o = torch.optim.SGD([x], lr=1.0, momentum=0.9); torch.optim.lr_scheduler.OneCycleLR(o, 0.1)
