@@ -218,6 +218,7 @@ OTHERS = {  # torch's names for functions of other names
     **dict.fromkeys(("mT", "swapaxes", "swapdims"), "TransposeBackward0"),
     **dict.fromkeys(("view_as", "unflatten", "repeat_interleave", "einsum"), "ViewBackward0"),
     **dict.fromkeys(("expand_as", "broadcast_to"), "ExpandBackward0"),
+    "unique": "Unique2Backward0",
     **dict.fromkeys(("vstack", "hstack", "concat", "concatenate"), "CatBackward0"),
     **dict.fromkeys(("narrow", "tensor_split"), "SliceBackward0"),
     **dict.fromkeys(("dropout", "outer"), "MulBackward0"),

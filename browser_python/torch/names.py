@@ -46,16 +46,16 @@ histogramdd hsmm hsplit hspmm hub i0 i0_ igamma igammac imag import_ir_module im
 index_fill index_put_ index_reduce indices_copy init_num_threads inspect instance_norm int1 int2 int3 int4 int5 int6
 int7 int_repr is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled
 is_autocast_enabled is_autocast_ipu_enabled is_autocast_xla_enabled is_conj
-is_deterministic_algorithms_warn_only_enabled is_distributed is_inference is_inference_mode_enabled is_neg is_same_size
-is_signed is_storage is_vulkan_available is_warn_always_enabled isposinf isreal istft jagged jit kaiser_window kl_div
-layer_norm layout lcm_ ldexp ldexp_ legacy_contiguous_format library load lobpcg log10_ log1p_ log2_ log_ logdet logit_
-lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss masked math matrix_exp matrix_power matrix_rank
-max_pool1d max_pool1d_with_indices max_pool2d max_pool3d memory_format merge_type_from_type_comment miopen_batch_norm
+is_deterministic_algorithms_warn_only_enabled is_distributed is_neg is_same_size is_signed is_storage
+is_vulkan_available is_warn_always_enabled isposinf isreal istft jagged jit kaiser_window kl_div layer_norm layout lcm_
+ldexp ldexp_ legacy_contiguous_format library load lobpcg log10_ log1p_ log2_ log_ logdet logit_ lstm lstm_cell lstsq lu
+lu_solve lu_unpack margin_ranking_loss masked math matrix_exp matrix_power matrix_rank max_pool1d
+max_pool1d_with_indices max_pool2d max_pool3d memory_format merge_type_from_type_comment miopen_batch_norm
 miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss
 miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
 mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor moveaxis mps mtia multiprocessing mvlgamma nan_to_num_
 narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm native_norm neg_
-negative_ nested nextafter nonzero_static norm_except_dim nuclear_norm ops orgqr ormqr os overrides package
+negative_ nested nextafter nonzero_static norm_except_dim nuclear_norm onnx ops orgqr ormqr os overrides package
 pairwise_distance parse_ir parse_schema parse_type_comment pca_lowrank pdist per_channel_affine
 per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric permute_copy pixel_shuffle
 pixel_unshuffle platform poisson poisson_nll_loss polar polygamma prelu prepare_multiprocessing_environment
@@ -281,19 +281,19 @@ col_indices conj conj_physical conj_physical_ const_data_ptr copysign_ crow_indi
 dense_dim dequantize det diagflat diagonal_scatter digamma digamma_ dim_order dsplit dtype eig eq_ erfinv erfinv_ fix
 fix_ float_power_ fmax fmin frac_ frexp gcd_ ge_ geometric_ geqrf ger get_device grad_dtype greater greater_
 greater_equal greater_equal_ gt_ hardshrink hash_tensor heaviside_ histogram hsplit hypot_ i0 i0_ igamma igamma_ igammac
-igammac_ imag index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_cpu is_distributed
-is_inference is_ipu is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nonzero is_pinned is_same_size is_set_to
-is_shared is_signed is_sparse_csr is_vulkan is_xla is_xpu isposinf isreal istft kron lcm_ ldexp ldexp_ le_ less less_
-less_equal less_equal_ log_normal_ logaddexp logdet logical_and_ logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve
-map2_ map_ matrix_exp matrix_power module_load mtia mvlgamma mvlgamma_ name narrow_copy ne_ negative_ new new_empty
-new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr output_nr pin_memory pinverse
-polygamma polygamma_ prelu put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
-q_zero_point qr qscheme rad2deg rad2deg_ real record_stream register_post_accumulate_grad_hook reinforce renorm renorm_
-resize resize_ resize_as resize_as_ resize_as_sparse_ resolve_conj resolve_neg row_indices scatter_reduce_
-select_scatter set_ sgn_ shape share_memory_ sinc_ slice_inverse slice_scatter slogdet smm solve sparse_dim sparse_mask
-sparse_resize_ sparse_resize_and_clear_ split_with_sizes sspaddmm stft storage storage_type sum_to_size svd symeig
-to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
-triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile vsplit where xlogy_ xpu
+igammac_ imag index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_cpu is_distributed is_ipu
+is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed
+is_sparse_csr is_vulkan is_xla is_xpu isposinf isreal istft kron lcm_ ldexp ldexp_ le_ less less_ less_equal less_equal_
+log_normal_ logaddexp logdet logical_and_ logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve map2_ map_ matrix_exp
+matrix_power module_load mtia mvlgamma mvlgamma_ name narrow_copy ne_ negative_ new new_empty new_empty_strided
+nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr output_nr pin_memory pinverse polygamma polygamma_
+prelu put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme rad2deg
+rad2deg_ real record_stream register_post_accumulate_grad_hook reinforce renorm renorm_ resize resize_ resize_as
+resize_as_ resize_as_sparse_ resolve_conj resolve_neg row_indices scatter_reduce_ select_scatter set_ sgn_ shape
+share_memory_ sinc_ slice_inverse slice_scatter slogdet smm solve sparse_dim sparse_mask sparse_resize_
+sparse_resize_and_clear_ split_with_sizes sspaddmm stft storage storage_type sum_to_size svd symeig to_mkldnn
+to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
+unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile vsplit where xlogy_ xpu
 """,
     "Module": """
 T_destination _call_impl _compiled_call_impl _get_backward_hooks _get_backward_pre_hooks _load_from_state_dict
