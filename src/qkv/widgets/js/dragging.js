@@ -14,7 +14,8 @@
  * The area captures the pointer until it is released, so a drag may leave the area; its position is then the nearest
  * one inside. With `touch-action: pan-y` a finger can scroll the page, so its press counts only once the finger moves
  * sideways or is lifted. A swipe that scrolls the page changes nothing. A handle in the area with `touch-action: none` is
- * grabbed at once and can be dragged up and down.
+ * grabbed at once and can be dragged up and down. A drag that ends in a flick starts no fling, for it would swallow the next
+ * tap.
  * @param {(grip: Grip) => void} work */
 export const dragged = (work) => (/** @type {Press} */ event) => {
   if (event.buttons !== 1) return;
@@ -22,6 +23,7 @@ export const dragged = (work) => (/** @type {Press} */ event) => {
   const call = (/** @type {PointerEvent} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
   if (event.type === "pointerdown") {
     area.setPointerCapture(event.pointerId);
+    area.addEventListener("touchmove", withoutFling, { passive: false });
     area.addEventListener("pointerup", (up) => focusNearest(area, /** @type {PointerEvent} */ (up)), { once: true });
     pressed.delete(area);
     if (!mayScroll(event)) return call(event, true);
@@ -65,6 +67,15 @@ function focusNearest(area, { clientX, clientY }) {
 /** For each area, the press of a finger that has not yet moved sideways or been lifted.
  * @type {WeakMap<Element, PointerEvent>} */
 const pressed = new WeakMap();
+
+/** Keep a finger's drag from the browser, unless it may still become a swipe. Where nothing scrolls, a flick starts a fling all
+ * the same, and the next tap would only stop it.
+ * @param {Event} event */
+function withoutFling(event) {
+  const { cancelable, currentTarget, touches } = /** @type {TouchEvent} */ (event);
+  const isDrag = !pressed.has(/** @type {Element} */ (currentTarget));
+  if (cancelable && isDrag && touches.length === 1) event.preventDefault();
+}
 
 /** Check whether a press may become a swipe that scrolls the page: it is a finger's, and on no handle or part of one.
  * @param {Press} event */
