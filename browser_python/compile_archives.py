@@ -2,7 +2,7 @@
 
 Docstrings and positions within a function are left out, because they would double the size of the archives. So a
 traceback through these modules shows the first line of each function. Functions also lose their annotations, except
-`Tensor`, which `torch/arguments.py` reads.
+`Tensor`, which `torch/arguments.py` reads. The course's other modules stay text, without docstrings.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from importlib.util import MAGIC_NUMBER, source_hash
 from types import CodeType
 
 NEVER_CHECKED = (1).to_bytes(4, "little")  # flags of a hash-based .pyc file that is not compared with its source
+COURSE = "course.bin"
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LINE_ONLY = 0x80 | 13 << 3  # an entry of CPython's location table: a line without columns, for up to 8 code units
 
 
@@ -46,10 +48,22 @@ def pyc_content(file: str, source: bytes) -> bytes:
     return MAGIC_NUMBER + NEVER_CHECKED + source_hash(source) + marshal.dumps(without_positions(code))
 
 
+def without_docstrings(source: bytes) -> bytes:
+    """Return a module's source with an empty string in place of each docstring; other lines keep their numbers."""
+    lines = source.split(b"\n")
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
+            text = node.body[0]
+            first, last = text.lineno - 1, (text.end_lineno or 0) - 1
+            before, after = lines[first][: text.col_offset], lines[last][text.end_col_offset :]
+            lines[first : last + 1] = [before + b'""' + after] + [b""] * (last - first)
+    return b"\n".join(lines)
+
+
 def compile_archive(name: str, place: str) -> None:
     """Compile the modules of the archive /NAME that were imported from the folder `place`, and write /compiled-NAME.
 
-    Its other files are copied unchanged.
+    The course's other modules lose their docstrings. All other files are copied unchanged.
     """
     imported = {getattr(module, "__file__", None) for module in sys.modules.values()}
     files = {}
@@ -58,6 +72,8 @@ def compile_archive(name: str, place: str) -> None:
             content = archive.read(file)
             if place + file in imported:
                 file, content = f"{file}c", pyc_content(place + file, content)
+            elif name == COURSE and file.endswith(".py"):
+                content = without_docstrings(content)
             files[file] = content
     with zipfile.ZipFile(f"/compiled-{name}", "w") as target:
         for file in sorted(files, key=lambda file: (file.rpartition(".")[2], file)):  # alike beside alike
@@ -65,4 +81,4 @@ def compile_archive(name: str, place: str) -> None:
 
 
 compile_archive("python_stdlib.bin", "/lib/python314.zip/")
-compile_archive("course.bin", "/lib/course/")
+compile_archive(COURSE, "/lib/course/")

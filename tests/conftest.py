@@ -38,9 +38,7 @@ COSTLY = {
     "tests/grading/": 6,
     "tests/kernels/": 6,
     "tests/sandboxed/": 6,
-    "tests/questions/test_chapter_": 3,
-    "tests/questions/test_chinese": 3,
-    "tests/questions/test_precision": 3,
+    "tests/questions/": 3,
     "tests/xraying/": 3,
 }
 

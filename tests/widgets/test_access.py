@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 import qkv.widgets
 from qkv.widgets.base import Widget, _own_traits
 
-from .conftest import frame, open_phone
+from .conftest import drag, frame, open_phone
 from .node import ROOT
 
 pytestmark = pytest.mark.browser
@@ -145,6 +145,40 @@ def test_widgets_fit_and_their_controls_are_large_enough(open_page: OpenPage, wi
       }).map((part) => part.outerHTML);
     }""")
     assert beyond == []
+
+
+# What the mouse drags, where it is released (as shares of the area), and the trait that an arrow key then changes.
+DRAGS: list[tuple[str, dict[str, Any], str, tuple[float, float], str]] = [
+    ("SequenceExplorer", {}, ".qkv-rows", (0.5, 0.4), "row"),
+    ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", (0.4, 0.4), "row"),
+    ("QKVStepper", {"row": 2, "matrices": False}, ".qkv-query-faders > :nth-child(3)", (0.5, 0.3), "x"),
+    ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", (0.3, 0.5), "d_k"),
+    ("TemperatureLab", {}, ".qkv-weight-bar >> nth=2", (0.6, 0.5), "scores"),
+    ("TemperatureLab", {}, ".qkv-thermometer > div", (0.5, 0.4), "temperature"),
+    ("HeadSplitter", {}, ".qkv-deal", (0.5, 0.6), "dealt"),
+    ("PositionExplorer", {}, ".qkv-pos-text", (0.3, 0.5), "key"),
+    ("CacheStepper", {"step": 3}, ".qkv-kv-grid", (0.7, 0.6), "step"),
+    ("TransformerFlow", {}, ".qkv-flow", (0.7, 0.5), "word"),
+    ("HeadMicroscope", {}, ".qkv-scope-tape", (0.4, 0.9), "position"),
+    ("PatternLab", {}, ".qkv-cone-picture", (0.6, 0.2), "window"),
+    ("Everywhere", {}, ".qkv-things", (0.3, 0.4), "token"),
+]
+
+
+@pytest.mark.parametrize(("name", "values", "area", "to", "trait"), DRAGS)
+def test_arrow_keys_go_on_after_a_drag_with_the_mouse(
+    open_page: OpenPage, name: str, values: dict[str, Any], area: str, to: tuple[float, float], trait: str
+):
+    page = open_page()
+    draw(page, [(name, values)])
+    drag(page, page.locator(area), *to)
+    read = f"JSON.stringify(shown[0].model.get('{trait}'))"
+    assert not page.evaluate("document.activeElement.matches(':focus-visible')"), "a mouse draws no ring"
+    before, scrolled = page.evaluate(f"[{read}, scrollY]")
+    page.keyboard.press("ArrowLeft")
+    frame(page)
+    assert page.evaluate(read) != before
+    assert page.evaluate("scrollY") == scrolled
 
 
 # On a phone the picture and the control in use are on one screen, and what is written can be read.

@@ -284,12 +284,20 @@ def test_a_press_on_a_map_silences_its_head_and_the_bar_of_the_loss_grows(open_p
 
 
 @pytest.mark.browser
-def test_only_the_chosen_head_shows_what_a_press_does_until_the_ring_is_dragged(open_page: OpenPage):
-    widget = show(open_page(width=390))
-    muted = widget.locator(".qkv-scope-head:has(.qkv-scope-mute) .qkv-pick")
-    expect(muted).to_have_text(["2.1"])
-    widget.get_by_role("slider", name="position").press("ArrowLeft")
-    expect(muted).to_have_text(["1.1", "1.2", "2.1", "2.2"])
+def test_a_loudspeaker_sounds_on_each_head_that_is_on_and_is_crossed_out_on_one_that_is_silent(open_page: OpenPage):
+    page = open_page(width=390)
+    heads = show(page).locator(".qkv-scope-head")
+    drawings = "(heads) => heads.map((head) => head.querySelector('.qkv-scope-waves')?.getAttribute('d'))"
+    sounds, *others = heads.evaluate_all(drawings)
+    assert sounds
+    assert others == [sounds] * 3
+    page.evaluate("it.model.set('modes', ['on', 'on', 'zeros', 'mean'])")
+    frame(page)
+    on, also_on, silent, replaced = heads.evaluate_all(drawings)
+    assert (on, also_on) == (sounds, sounds)
+    assert silent not in (sounds, None)
+    assert replaced is None, "a word says what replaces the head"
+    expect(heads.last).to_contain_text("mean")
 
 
 @pytest.mark.browser

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from .conftest import frame
 from .test_access import draw, made, state
@@ -116,3 +116,29 @@ def test_a_list_that_leaves_tokens_out_is_scrolled_and_the_handle_beside_the_map
     handle = page.locator(".qkv-atlas-rail > span")
     assert swipe(page, handle, 0, -100) == 0
     assert page.evaluate(TRAITS, ["token"])[0] < 15
+
+
+def test_a_tap_right_after_a_flick_is_not_lost(open_page: OpenPage):
+    page, ring = opened(open_page, ("HeadMicroscope", {}), ".qkv-scope-ring")
+    switch = page.get_by_role("switch", name="silence head 2.1")
+    finger = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y} for x, y in points]})
+
+    def middle(part: Locator) -> tuple[float, float]:
+        box = part.bounding_box()
+        assert box
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    for left in (80, 300, 80, 300):
+        x, y = middle(ring)
+        touch("touchStart", (x, y))
+        for step in range(1, 7):
+            touch("touchMove", (x + (left - x) * step / 6, y))
+            page.wait_for_timeout(10)
+        touch("touchEnd")
+        was_silent = switch.is_checked()
+        touch("touchStart", middle(switch))
+        touch("touchEnd")
+        expect(switch).to_be_checked(checked=not was_silent)

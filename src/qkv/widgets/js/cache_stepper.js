@@ -247,13 +247,10 @@ function grid(state, set, id) {
     const row = pointedAt(area, event);
     if (row) set(handle.choose(Number(row.dataset.place)));
   });
-  // The area has caught the press, not the word: from here on the arrow keys go on.
-  const goOn = (/** @type {PointerEvent & { currentTarget: Element }} */ event) =>
-    pointedAt(event.currentTarget, event)?.querySelector("input")?.focus({ preventScroll: true });
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
   const isKept = lookOf(run(state, state.cached), 0) === "kept";
   return html`<div class="qkv-kv-grid ${state.step === LAST ? "qkv-kv-changes" : ""} qkv-drag" data-playing=${state.playing} role="radiogroup" aria-label=${handle.label}
-    @pointerdown=${along} @pointermove=${along} @pointerup=${goOn}>
+    @pointerdown=${along} @pointermove=${along}>
     <div class="qkv-kv-heads" aria-hidden="true">${isKept ? html`<em>${t`cached`}</em>` : ""}${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
     ${words.map((word, i) => row(state, handle, { word, i, name: `${id}-word` }, set))}
   </div>`;

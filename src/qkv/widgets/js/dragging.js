@@ -1,6 +1,7 @@
 /* Dragging in an area of a widget, with the mouse, a finger or a pen.
  *
- * The area has the class `qkv-drag`. For the keyboard, the widget has sliders beside the area or under it. */
+ * The area has the class `qkv-drag`. For the keyboard, the widget has sliders beside the area or under it; after a press or a
+ * drag, arrow keys go on with the one that is nearest to the pointer. */
 
 /** @typedef {PointerEvent & { currentTarget: Element }} Press */
 /** @typedef {{ x: number, y: number, isPress: boolean, area: Element, event: PointerEvent }} Grip
@@ -13,7 +14,8 @@
  * The area captures the pointer until it is released, so a drag may leave the area; its position is then the nearest
  * one inside. With `touch-action: pan-y` a finger can scroll the page, so its press counts only once the finger moves
  * sideways or is lifted. A swipe that scrolls the page changes nothing. A handle in the area with `touch-action: none` is
- * grabbed at once and can be dragged up and down.
+ * grabbed at once and can be dragged up and down. A drag that ends in a flick starts no fling, for it would swallow the next
+ * tap.
  * @param {(grip: Grip) => void} work */
 export const dragged = (work) => (/** @type {Press} */ event) => {
   if (event.buttons !== 1) return;
@@ -21,6 +23,8 @@ export const dragged = (work) => (/** @type {Press} */ event) => {
   const call = (/** @type {PointerEvent} */ at, /** @type {boolean} */ isPress) => work(gripIn(area, at, isPress));
   if (event.type === "pointerdown") {
     area.setPointerCapture(event.pointerId);
+    area.addEventListener("touchmove", withoutFling, { passive: false });
+    area.addEventListener("pointerup", (up) => focusNearest(area, /** @type {PointerEvent} */ (up)), { once: true });
     pressed.delete(area);
     if (!mayScroll(event)) return call(event, true);
     pressed.set(area, event);
@@ -38,9 +42,40 @@ export const dragged = (work) => (/** @type {Press} */ event) => {
   call(event, false);
 };
 
+const KEYS = ".qkv-over:is([type='range'], .qkv-keys)"; // the inputs that only keys can reach: they let the pointer through
+
+/** Focus the input for keys that is nearest to the pointer, of those in the area or else of those around it. It is done when
+ * the pointer is lifted: a press itself takes the focus away. A ring would be for those who came by keys.
+ * @param {Element} area
+ * @param {PointerEvent} event */
+function focusNearest(area, { clientX, clientY }) {
+  let around = area;
+  while (!around.querySelector(KEYS)) {
+    if (around.matches(".qkv-widget") || !around.parentElement) return;
+    around = around.parentElement;
+  }
+  const inputs = /** @type {HTMLElement[]} */ ([...around.querySelectorAll(KEYS)]);
+  const beyond = (/** @type {number} */ at, /** @type {number} */ low, /** @type {number} */ high) =>
+    Math.max(low - at, 0, at - high);
+  const distances = inputs.map((input) => {
+    const { left, right, top, bottom } = input.getBoundingClientRect();
+    return Math.hypot(beyond(clientX, left, right), beyond(clientY, top, bottom));
+  });
+  inputs[distances.indexOf(Math.min(...distances))].focus({ preventScroll: true, focusVisible: false });
+}
+
 /** For each area, the press of a finger that has not yet moved sideways or been lifted.
  * @type {WeakMap<Element, PointerEvent>} */
 const pressed = new WeakMap();
+
+/** Keep a finger's drag from the browser, unless it may still become a swipe. Where nothing scrolls, a flick starts a fling all
+ * the same, and the next tap would only stop it.
+ * @param {Event} event */
+function withoutFling(event) {
+  const { cancelable, currentTarget, touches } = /** @type {TouchEvent} */ (event);
+  const isDrag = !pressed.has(/** @type {Element} */ (currentTarget));
+  if (cancelable && isDrag && touches.length === 1) event.preventDefault();
+}
 
 /** Check whether a press may become a swipe that scrolls the page: it is a finger's, and on no handle or part of one.
  * @param {Press} event */

@@ -8,7 +8,6 @@ import {
   gripMark,
   html,
   nearestOf,
-  nothing,
   num,
   panel,
   partAt,
@@ -285,11 +284,12 @@ const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
   </fieldset>
 </div>`;
 
-/** What a press on a map does: a loudspeaker that is silenced. */
-const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path d="M10.5 5.5l5 5m0-5l-5 5" /></svg>`;
+/** A loudspeaker, with waves if the head is on and a cross if it is silent: what a press on the map switches.
+ * @param {boolean} isOn */
+const loudspeaker = (isOn) =>
+  html`<svg class="qkv-scope-sound" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path class="qkv-scope-waves" d=${isOn ? "M10.5 5.5a4 4 0 0 1 0 5M13 3.5a7 7 0 0 1 0 9" : "M10.5 5.5l5 5m0-5l-5 5"} /></svg>`;
 
-/** Return a head: its name, and its weights as a map that is crossed out when the head is silent. Before anything is moved,
- * only the chosen head shows what a press on its map does.
+/** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
  * @param {number} head
  * @param {State} state
  * @param {Seen} seen
@@ -298,7 +298,6 @@ const MUTE = html`<svg class="qkv-scope-mute" viewBox="0 0 16 16" aria-hidden="t
 function map(head, state, { n, at, maps, modes }, set, id) {
   const weights = maps[head];
   const isOn = modes[head] === "on";
-  const isNext = head === state.head || state.position >= 0 || modes !== ALL_ON;
   const name = short(head);
   const picture = heatmap({
     label: t`Weights of head ${name}.`,
@@ -314,7 +313,7 @@ function map(head, state, { n, at, maps, modes }, set, id) {
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
       <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
         @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
-      ${isOn ? (isNext ? MUTE : nothing) : modes[head] === "zeros" ? nothing : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
+      ${isOn || modes[head] === "zeros" ? loudspeaker(isOn) : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
     </label>
   </div>`;
 }

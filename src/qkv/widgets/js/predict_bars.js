@@ -86,15 +86,9 @@ function drawing(state, set) {
       ),
     });
   const draw = isChecked(state) ? nothing : dragged((grip) => set(drawnOn(state, grip)));
-  // The column that was pressed gets the focus, so that arrow keys change it.
-  const focus = (/** @type {MouseEvent & { currentTarget: HTMLElement }} */ { currentTarget, clientX }) => {
-    const { left, width } = currentTarget.getBoundingClientRect();
-    const column = Math.max(0, partAt((clientX - left) / width, labels.length));
-    currentTarget.querySelectorAll("input")[column].focus({ preventScroll: true });
-  };
   return html`<div class="qkv-drawn" data-line=${line} data-new=${!isChecked(state) && !state.draft}>
     ${axis(state)}
-    <div class="qkv-drawn-area qkv-drag" @pointerdown=${draw} @pointermove=${draw} @click=${focus}>
+    <div class="qkv-drawn-area qkv-drag" @pointerdown=${draw} @pointermove=${draw}>
       ${grid(state)}
       ${line && shown.length ? curve(shown, top, "qkv-answer-line") : nothing}
       ${line ? curve(heights, top, "qkv-yours-line") : nothing}
