@@ -415,10 +415,16 @@ def test_only_the_changed_word_has_the_full_colour(open_page: Callable[..., Page
 
 def test_red_marks_only_wrong_outputs_and_their_count(open_page: Callable[..., Page]):
     page = opened_wrong(open_page(width=390), STATE)
-    red = """es => { const sample = document.createElement('i'); es[0].closest('.qkv-widget').append(sample);
-      sample.style.color = 'var(--qkv-bad)'; const bad = getComputedStyle(sample).color; sample.remove();
-      return es.filter((e) => { const { color, outlineColor, outlineStyle } = getComputedStyle(e);
-        return color === bad || (outlineStyle !== 'none' && outlineColor === bad) }).map((e) => e.lastChild.textContent) }"""
+    red = """(es) => {
+      const sample = document.createElement("i");
+      sample.style.color = "var(--qkv-bad)";
+      es[0].closest(".qkv-widget").append(sample);
+      const bad = getComputedStyle(sample).color;
+      sample.remove();
+      const isRed = ({ color, outlineColor, outlineStyle }) =>
+        color === bad || (outlineStyle !== "none" && outlineColor === bad);
+      return es.filter((e) => isRed(getComputedStyle(e))).map((e) => e.lastChild.textContent);
+    }"""
     assert page.locator(".qkv-pieces span, .qkv-way-outputs > span").evaluate_all(red) == ["stays", "stays"]
     assert page.locator(".qkv-deal-says b").evaluate_all(red) == ["2"]
 
