@@ -40,13 +40,15 @@ def written(name: str, made: Any, out: Tensor) -> Tensor:
     return out._write(made)
 
 
-def check_tensor_arguments(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def check_tensor_arguments(
+    name: str, function: Callable[..., Any], names: dict[str, str] = NAMES
+) -> Callable[..., Any]:
     """Return the function with a check: a positional argument that must be a tensor, and is not, raises a TypeError.
 
     It also takes torch's names of arguments, and a tensor `out` for the result. A function without tensors stays as it
-    is.
+    is. `names` has torch's names by ours.
     """
-    named = {**NAMES, "b": SECOND.get(name, "other")}
+    named = names if names is not NAMES else {**NAMES, "b": SECOND.get(name, "other")}
     kinds, code = function.__annotations__, unwrap(function).__code__
     wanted: list[tuple[int, str, Any]] = [
         (place, named.get(given, given), Tensor if kinds.get(given) == "Tensor" else (Tensor, *NUMBERS))

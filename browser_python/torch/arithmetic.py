@@ -808,6 +808,8 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     def left(x: Tensor, other: Any) -> Any:
         if isinstance(other, OPERANDS):
             return f(x, other)
+        if hasattr(other, "_tensor") and name in ("lt", "le", "gt", "ge"):
+            return NotImplemented
         if hasattr(other, "_tensor") and name != "ne":  # an array of the page's numpy; of it, torch says True at once
             return f(x, other._tensor)
         if name in ("eq", "ne"):

@@ -462,7 +462,8 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     if index.dtype not in (int32, int64):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
-    if any(i < 0 for i in index._numbers()):
+    n = x.shape[axis_of(dim, x.ndim)] if x.ndim else 1
+    if not all(0 <= i < n for i in index._numbers()):
         raise IndexError("index out of range in self")
     if not x.ndim and index.numel() == 1:
         return index_select(x.unsqueeze(0), dim, index).reshape(())

@@ -145,6 +145,8 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     if not isinstance(size, (list, tuple)):
         size = whole(size, "split_size")
         if size < 0 or (not size and n):
+            if not size:
+                raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
         sizes = [min(size, n - i) for i in range(0, n, size or 1)] or [0]
     else:

@@ -412,10 +412,10 @@ without_gradient wraps
 containers functions layers losses module recurrent transformer windows
 """,
     "torch.nn.functional": """
-ALL C_NAMES FLOATING Kind NUMBERS Number Rule Sequence TYPE_NAMES activation annotations arange axis_of bool_
-broadcast_tensors check_floating check_mixed exp_of finfo float32 full implicit_axis int32 int64 maybe_in_place
-missing_getattr ones padding_index reduced reductions refuse refuse_older refuse_set tensor type_name unary_op where
-whole zeros_like
+ALL C_NAMES FLOATING Kind NUMBERS Number OF_TORCH OF_TWO Rule Sequence TYPE_NAMES activation annotations arange axis_of
+bool_ broadcast_tensors check_floating check_mixed check_tensor_arguments exp_of finfo float32 full implicit_axis int32
+int64 maybe_in_place missing_getattr ones padding_index reduced reductions refuse refuse_older refuse_set tensor
+type_name unary_op where whole zeros_like
 """,
     "torch.nn.init": """
 Generator annotations empty_like fans missing_getattr no_grad refuse where
@@ -431,7 +431,8 @@ Any Callable Iterable NoReturn Tensor annotations check_settings deepcopy defaul
 missing_getattr no_grad parameters_of raise_missing refuse_set settings tensor type_name zeros_like
 """,
     "torch.optim.lr_scheduler": """
-Callable Factor Iterable NoReturn Sequence absent missing_getattr note_steps raise_missing refuse warn
+Callable Factor Iterable NoReturn Sequence absent missing_getattr note_steps raise_missing refuse refuse_set
+set_momentum warn
 """,
     "torch.random": """
 Any Iterator annotations contextmanager missing_getattr

@@ -276,6 +276,8 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
                 )
             sizes[c] = n if n != 1 else sizes.get(c, 1)
     for c in right:
+        if right.count(c) > 1:
+            raise RuntimeError(f"einsum(): output subscript {c} appears more than once in the output")
         if c not in sizes:
             raise RuntimeError(f"einsum(): output subscript {c} does not appear in the equation for any input operand")
     return sizes

@@ -1056,6 +1056,35 @@ nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.ze
 nn.MultiheadAttention(4, 2, batch_first=True)(x, x, x, key_padding_mask=torch.zeros(3))
 """
 
+NAMED_ARGUMENTS = """
+F.relu(input=x), F.softmax(input=x, dim=0), F.layer_norm(input=x, normalized_shape=(4,)), F.pad(input=x, pad=(1, 0))
+F.cross_entropy(input=x[0], target=torch.tensor([0, 1, 2])), F.embedding(input=torch.tensor([0]), weight=x[0])
+F.scaled_dot_product_attention(query=x, key=x, value=x), F.cosine_similarity(x1=x, x2=x), F.pairwise_distance(x, x2=x)
+nn.Linear(4, 1)(input=x), nn.ReLU()(input=x), nn.Sequential(nn.ReLU())(input=x), nn.GRU(4, 2)(input=x)[0].shape
+nn.CrossEntropyLoss()(input=x[0], target=torch.tensor([0, 1, 2])), nn.MSELoss()(input=x, target=x)
+nn.Linear(4, 1)([1.0])
+nn.Embedding(2, 2)([0])
+nn.ReLU()([1.0])
+F.dropout([1.0])
+F.cross_entropy(x[0], [0])
+F.cross_entropy(x, torch.zeros(2, 3).long())
+F.cross_entropy(x[0], torch.tensor(0))
+F.cross_entropy(x[0], torch.tensor([0, 1, 2]), weight=torch.ones(2))
+F.cross_entropy(x[None], torch.zeros(1, 3).long())
+nn.RNN(4, 3, batch_first=True)(x, torch.zeros(1, 3, 3))
+torch.einsum("i->ii", torch.ones(2))
+torch.ones(4).split(0)
+x.index_select(0, torch.tensor([2]))
+"""
+
+SCHEDULES = """
+S = torch.optim.lr_scheduler; isinstance(S.ReduceLROnPlateau, type), issubclass(S.StepLR, S.ReduceLROnPlateau)
+o = torch.optim.SGD([x], lr=1.0, momentum=0.9); torch.optim.lr_scheduler.OneCycleLR(o, 0.1)
+o = torch.optim.SGD([x], lr=1.0, momentum=0.9); torch.optim.lr_scheduler.OneCycleLR(o, 0.1, total_steps=2.5)
+o = torch.optim.SGD([x], lr=1.0, momentum=0.9); torch.optim.lr_scheduler.OneCycleLR(o, 0.1, 5, pct_start=2)
+o = torch.optim.Adagrad([x]); torch.optim.lr_scheduler.OneCycleLR(o, 0.1, 5)
+"""
+
 GRADIENTS_AND_COPIES = """
 x.grad = torch.ones(2); x.grad
 x.grad = 3; x.grad
@@ -1065,6 +1094,7 @@ x.grad = x.double(); x.grad
 x.requires_grad = 1; x
 x.data = 3; x
 x.requires_grad_(); y = x * 2; y.retain_grad(); y.sum().backward(retain_graph=True); y.sum().backward(); y.grad
+p = nn.Parameter(x); o = torch.optim.SGD([p], lr=1.0); p.sum().backward(); o.step(); len(o.state)
 import copy; x.requires_grad_(); copy.deepcopy(x * 2)
 import copy; x.requires_grad_(); x.sum().backward(); y = copy.deepcopy(x); y.grad, y.grad is x.grad, y.requires_grad
 import copy; y, z = copy.deepcopy([x, x[0]]); y[0] = 5; z
@@ -1254,6 +1284,34 @@ def said(expression: str, library: ModuleType) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return ""
+
+
+def test_one_cycle_gives_the_same_rates_and_momenta():
+    cycle = """
+o = torch.optim.{}
+s = torch.optim.lr_scheduler.OneCycleLR(o, 0.1, total_steps=20, {})
+[(o.step(), s.step(), s.get_last_lr(), o.param_groups[0].get("{}"))[2:] for _ in range(19)] + [s.last_epoch]
+"""
+    given = (
+        ("SGD([nn.Parameter(torch.ones(1))], lr=1.0, momentum=0.9)", "anneal_strategy='linear'", "momentum"),
+        ("Adam([nn.Parameter(torch.ones(1))])", "pct_start=0.5", "betas"),
+        ("Adagrad([nn.Parameter(torch.ones(1))])", "cycle_momentum=False, div_factor=5.0", "lr"),
+    )
+    assert not differences([cycle.format(*one) for one in given], 1e-9)
+
+
+def test_a_function_returns_a_gradient_for_each_argument():
+    program = """
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g, {}
+F.apply(torch.ones(2, requires_grad=True)).sum().backward()
+"""
+    assert not differences([program.format(more) for more in ("g", "None")])
 
 
 @pytest.mark.parametrize("expression", NO_TENSORS)

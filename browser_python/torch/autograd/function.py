@@ -68,6 +68,11 @@ class Function:
         def back(g: Tensor) -> list[Any]:
             found = cls.backward(context, g)
             given = found if isinstance(found, tuple) else (found,)
+            if len(given) < len(args) or any(d is not None for d in given[len(args) :]):
+                raise RuntimeError(
+                    f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got "
+                    f"{len(given)})"
+                )
             return [d for d, x in zip(given, args, strict=False) if isinstance(x, Tensor)]
 
         return record_step(out.detach(), operands, back)

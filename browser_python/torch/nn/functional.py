@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 
 from .. import reductions
+from ..arguments import check_tensor_arguments
 from ..arithmetic import Number, unary_op, where
 from ..creation import arange, full, ones, tensor, zeros_like
 from ..dtypes import C_NAMES, FLOATING, TYPE_NAMES, bool_, finfo, float32, int32, int64
@@ -557,7 +558,7 @@ def cross_entropy(
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     d, logp = min(1, x.ndim - 1), reductions.log_softmax(x, min(1, x.ndim - 1))
     shape = [n if i == d else 1 for i, n in enumerate(x.shape)]
-    weighted = logp if weight is None else logp * weight.reshape(shape)
+    weighted = logp if weight is None or weight.numel() != x.shape[d] else logp * weight.reshape(shape)
     if target.dtype.kind == FLOATING and target.shape == x.shape:
         target = target * (1 - label_smoothing) + label_smoothing / x.shape[d]
         return reduced(-(weighted * target).sum(d), reduction, x.numel() // x.shape[d])
@@ -596,10 +597,22 @@ def nll_loss(
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dtype is not int64:
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {TYPE_NAMES[target.dtype]}")
-    if list(target.shape) != [n for i, n in enumerate(logp.shape) if i != d]:
+    wanted = [n for i, n in enumerate(logp.shape) if i != d]
+    if logp.ndim == 4 and target.ndim != 3:
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}"
+        )
+    if logp.ndim > 2 and target.ndim and target.shape[0] == logp.shape[0] and list(target.shape) != wanted:
+        raise RuntimeError(f"Expected target size {wanted}, got {list(target.shape)}")
+    if weight is not None and weight.numel() != logp.shape[d]:
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {logp.shape[d]} classes or no classes but got weight tensor "
+            f"of shape: {list(weight.shape)}"
+        )
+    if list(target.shape) != wanted:
         raise ValueError(
             f"Expected input batch_size ({logp.shape[0]}) to match target batch_size "
-            f"({target.shape[0] if target.ndim else 1})."
+            f"({target.shape[0] if target.ndim else 0})."
         )
     counted = target.ne(ignore_index)
     target = target * counted
@@ -744,4 +757,11 @@ def scaled_dot_product_attention(
     return dropout(weights, dropout_p) @ v
 
 
+OF_TORCH = {"x": "input", "ids": "input", "logp": "input", "q": "query", "k": "key", "v": "value"}
+OF_TWO = {"cosine_similarity": "x", "pairwise_distance": "x", "bilinear": "input"}  # torch's names of both, but numbers
+for _name, _function in [*globals().items()]:
+    if type(_function) is type(linear) and _function.__module__ in (__name__, mse_loss.__module__, conv1d.__module__):
+        _both = OF_TWO.get(_name, "")
+        _named = {"a": f"{_both}1", "b": f"{_both}2"} if _both else OF_TORCH
+        globals()[_name] = check_tensor_arguments(_name, _function, _named)
 __getattr__ = missing_getattr("torch.nn.functional")

@@ -37,8 +37,9 @@ class Function(Module):
             else:
                 setattr(self, name, value)
 
-    def forward(self, *args: Tensor) -> Tensor:
-        return getattr(functional, self._function)(*args, **{name: getattr(self, name) for name in self._settings})
+    def forward(self, *args: Tensor, **named: Tensor) -> Tensor:
+        settings = {name: getattr(self, name) for name in self._settings}
+        return getattr(functional, self._function)(*args, **named, **settings)
 
     def extra_repr(self) -> str:
         """Return the settings that torch shows; of `inplace`, only whether it is set."""

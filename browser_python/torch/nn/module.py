@@ -25,6 +25,8 @@ HOOKS += "_forward_pre_hooks_with_kwargs _state_dict_hooks _state_dict_pre_hooks
 HOOKS += "_load_state_dict_post_hooks"
 KINDS = ("_parameters", "_buffers", "_modules")
 
+OWN = __name__.removesuffix(".module")  # the package of torch's own layers
+
 
 class Module(metaclass=TellsMissingOrAbstract):
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
@@ -132,6 +134,8 @@ class Module(metaclass=TellsMissingOrAbstract):
         What a hook before it returns replaces its positional arguments, and what one after it returns replaces its
         result, unless that is None.
         """
+        if "input" in k and type(self).forward.__module__.startswith(OWN):  # torch's name of the first argument
+            a = (k.pop("input"), *a)
         if not (self._backward_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*a, **k)
         for hook in list(self._forward_pre_hooks.values()):

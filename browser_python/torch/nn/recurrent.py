@@ -152,6 +152,12 @@ class Layers(Recurrent):
             )
         steps = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
         starts = (hx if isinstance(hx, tuple) else (hx,)) if hx is not None else None
+        for state in starts or ():
+            if single or state.ndim != 3:
+                continue
+            wanted = (self.num_layers * (2 if self.bidirectional else 1), steps.shape[1], self.hidden_size)
+            if state.shape != wanted:
+                raise RuntimeError(f"Expected hidden size {wanted}, got {list(state.shape)}")
         if starts and single:
             starts = tuple(s.unsqueeze(1) for s in starts)
         ends = ("", "_reverse") if self.bidirectional else ("",)

@@ -72,6 +72,8 @@ class Optimizer:
                 for p in group["params"]:
                     if p.grad is not None:
                         self.update(p, p.grad, group, self.state[p])
+                        if not self.state[p]:  # as with torch, only an optimizer that keeps something has a state
+                            del self.state[p]
         return loss
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:

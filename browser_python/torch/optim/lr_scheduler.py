@@ -10,7 +10,7 @@ from functools import wraps
 from typing import Any, NoReturn
 from warnings import warn
 
-from ..missing import missing_getattr, raise_missing, refuse
+from ..missing import missing_getattr, raise_missing, refuse, refuse_set
 from . import Optimizer
 
 
@@ -229,6 +229,86 @@ class CosineAnnealingLR(LRScheduler):
         return [now / before * (lr - low) + low for lr in self._rates]
 
 
+class OneCycleLR(LRScheduler):
+    """A rise to `max_lr` and a fall to almost 0 in `total_steps` steps; the momentum goes the other way (Smith, 2018).
+
+    A ValueError is raised for steps or a share `pct_start` that make no schedule, for another `anneal_strategy` than
+    "cos" and "linear", for an optimizer without momentum, and at a step after the last one.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        max_lr: float | list[float],
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: float = 0.85,
+        max_momentum: float = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
+        last_epoch: int = -1,
+    ) -> None:
+        if total_steps is None and (epochs is None or steps_per_epoch is None):
+            raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+        for name, n in (("total_steps", total_steps), ("epochs", epochs), ("steps_per_epoch", steps_per_epoch)):
+            if n is not None and (n <= 0 or not isinstance(n, int)):
+                raise ValueError(f"Expected positive integer {name}, but got {n}")
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+        refuse_set("OneCycleLR", three_phase=three_phase)
+        self.total_steps = total_steps or (epochs or 0) * (steps_per_epoch or 0)
+        self._rise, self._anneal_func_type, self.cycle_momentum = pct_start, anneal_strategy, cycle_momentum
+        groups = optimizer.param_groups
+        for group, top in zip(groups, max_lr if isinstance(max_lr, list) else [max_lr] * len(groups), strict=True):
+            first = top / div_factor
+            group.update(initial_lr=first, max_lr=top, min_lr=first / final_div_factor)
+            if cycle_momentum:
+                set_momentum(group, max_momentum)
+                group.update(max_momentum=max_momentum, base_momentum=base_momentum)
+        super().__init__(optimizer, last_epoch)
+
+    def _between(self, start: float, end: float, share: float) -> float:
+        if self._anneal_func_type == "cos":
+            return end + (start - end) / 2.0 * (1 + math.cos(math.pi * share))
+        return (end - start) * share + start
+
+    def get_lr(self) -> list[float]:
+        """Return the next rate of each group, and set its momentum."""
+        if self.last_epoch > self.total_steps:
+            raise ValueError(
+                f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"
+            )
+        top, end = float(self._rise * self.total_steps) - 1, self.total_steps - 1
+        rises = self.last_epoch <= top
+        share = self.last_epoch / top if rises else (self.last_epoch - top) / (end - top)
+        rates, momenta = ("initial_lr", "max_lr", "min_lr"), ("max_momentum", "base_momentum", "max_momentum")
+        found = []
+        for group in self.optimizer.param_groups:
+            first, second = rates[:2] if rises else rates[1:]
+            found.append(self._between(group[first], group[second], share))
+            if self.cycle_momentum:
+                first, second = momenta[:2] if rises else momenta[1:]
+                set_momentum(group, self._between(group[first], group[second], share))
+        return found
+
+
+def set_momentum(group: dict[str, Any], momentum: float) -> None:
+    """Set the momentum of a group, which may be the first of its `betas`."""
+    if "betas" in group:
+        group["betas"] = (momentum, *group["betas"][1:])
+    else:
+        group["momentum"] = momentum
+
+
 class SequentialLR(LRScheduler):
     """Several schedules, one after the other; the next one begins at each of the `milestones`.
 
@@ -266,17 +346,20 @@ class SequentialLR(LRScheduler):
         self._last_lr = schedule.get_last_lr()
 
 
-def absent(name: str) -> Callable[..., NoReturn]:
-    """Return a function that raises a NotImplementedError for schedule `name`, so that `import *` has the name."""
+def absent(name: str) -> type[LRScheduler]:
+    """Return a class that raises a NotImplementedError for schedule `name` when it is called.
+
+    So `import *` has the name, and `isinstance` may ask for it.
+    """
 
     def schedule(*args: Any, **kwargs: Any) -> NoReturn:
         refuse(f"`{name}`")
 
-    return schedule
+    return type(name, (LRScheduler,), {"__new__": schedule})
 
 
 for _name in ("ChainedScheduler", "ConstantLR", "CosineAnnealingWarmRestarts", "CyclicLR", "MultiplicativeLR"):
     globals()[_name] = absent(_name)
-for _name in ("OneCycleLR", "PolynomialLR", "ReduceLROnPlateau"):
+for _name in ("PolynomialLR", "ReduceLROnPlateau"):
     globals()[_name] = absent(_name)
 __getattr__ = missing_getattr("torch.optim.lr_scheduler")
