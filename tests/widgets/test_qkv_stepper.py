@@ -249,6 +249,17 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
 
 
 @pytest.mark.browser
+def test_in_the_opening_the_word_is_in_one_line_and_a_knob_at_0_covers_no_number(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"row": 0, "matrices": False, "x": [[0, 0, 0, 0], *QKVStepper().x[1:]]})])
+    assert page.locator(".qkv-query-of > b").evaluate("e => e.offsetHeight") < 30
+    expect(page.locator(".qkv-query-sides")).to_have_text("width = query, height = key, grey area = score")
+    ends = page.locator(".qkv-query-faders > div").evaluate_all("""all => all.map((e) =>
+      [e.querySelector("b").getBoundingClientRect().bottom, e.querySelector("small").getBoundingClientRect().top])""")
+    assert all(knob < number for knob, number in ends), ends
+
+
+@pytest.mark.browser
 def test_a_sum_of_rounded_weights_is_right(open_page: Callable[..., Page]):
     """0.000 · 3 + 1.000 · 0 = 0.001 would be wrong."""
     page = open_page(width=390)

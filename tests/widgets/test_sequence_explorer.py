@@ -1,5 +1,6 @@
 """SequenceExplorer cuts sound and images as the reference and torch do."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -278,22 +279,53 @@ def test_the_rows_of_a_picture_are_in_the_colours_of_its_patches(explorer: Calla
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 800])
 @pytest.mark.parametrize(
-    "traits", [{"sentence": 2, "row": 7}, {"kind": "speech", "row": 9}, {"kind": "graph", "row": 5}, {"kind": "image"}]
+    "traits",
+    [
+        {"sentence": 2, "row": 1},
+        {"sentence": 2, "row": 7},
+        {"kind": "speech", "row": 9},
+        {"kind": "graph", "row": 0},
+        {"kind": "graph", "row": 5},
+        {"kind": "image"},
+    ],
 )
 def test_a_line_goes_from_the_piece_to_its_row(open_page: Callable[..., Page], traits: dict[str, Any], width: int):
-    """Also after the widget has become wider."""
+    """It passes no other word, atom or patch across. Also after the widget has become wider."""
     page = open_page(width=390)
     draw(page, [("SequenceExplorer", traits)])
     page.set_viewport_size({"width": width, "height": 800})
     frame(page)
-    line, piece, row, matrix = (
+    piece, row, matrix, thread = (
         page.locator(part).first.evaluate("e => e.getBoundingClientRect().toJSON()")
-        for part in (".qkv-thread path", "[data-piece]", ".qkv-looked-at", ".qkv-rows")
+        for part in ("[data-piece]", ".qkv-looked-at", ".qkv-rows", ".qkv-thread")
     )
-    middle = row["y"] + row["height"] / 2
-    assert line["x"] == pytest.approx(min(matrix["x"] - 9, piece["x"] + piece["width"] / 2), abs=3)
-    assert line["y"] == pytest.approx(min(piece["y"] + piece["height"], middle), abs=4)
-    assert line["y"] + line["height"] == pytest.approx(max(piece["y"] + piece["height"] + 3, middle), abs=4)
+    way = page.locator(".qkv-thread path").first.get_attribute("d") or ""
+    x, start, out, gutter, end, last = (float(number) for number in re.findall(r"-?[\d.]+", way))
+    assert thread["x"] + x == pytest.approx(piece["x"] + piece["width"] / 2, abs=1)
+    assert thread["y"] + start == pytest.approx(piece["top"] if out < start else piece["bottom"], abs=1)
+    assert thread["x"] + gutter == pytest.approx(matrix["x"] - 9, abs=1)
+    assert thread["x"] + last == pytest.approx(matrix["x"], abs=1)
+    assert thread["y"] + end == pytest.approx(row["y"] + row["height"] / 2, abs=1)
+    pieces = page.locator(".qkv-object :is(button, circle, .qkv-picture)").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect().toJSON())"
+    )
+    across = thread["y"] + out
+    assert not [each for each in pieces if each["top"] < across < each["bottom"]]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["graph", "image"])
+def test_the_handle_hides_no_mark_of_an_equal_row(explorer: Callable[..., Page], kind: str):
+    page = explorer(kind=kind)
+    mark, handle, line = (
+        page.locator(part).first.bounding_box()
+        for part in (".qkv-same path", ".qkv-row-grip", ".qkv-thread path >> nth=1")
+    )
+    assert mark
+    assert handle
+    assert line
+    assert mark["x"] + mark["width"] < handle["x"]
+    assert mark["x"] > line["x"] + 2 or kind == "graph"
 
 
 @pytest.mark.browser

@@ -166,6 +166,24 @@ def test_wrong_classes_stay_within_the_card(open_page: OpenPage, width: int, off
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 848])
+def test_words_stand_at_their_lines_and_marks_of_wrong_classes_beside_them(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    widget = show(page, feed_forward=False)
+    lines = widget.locator(".qkv-flow-line").evaluate_all(
+        "all => all.map((e) => e.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+    )
+    words = widget.locator(".qkv-flow-word").evaluate_all("all => all.map((e) => e.getBoundingClientRect().right)")
+    assert all(0 < line - word < 12 for word, (line, _) in zip(words, lines, strict=True))
+    marks = widget.locator(".qkv-flow-wrong").evaluate_all(
+        """all => all.map((e) => e.getBoundingClientRect().left - parseFloat(getComputedStyle(e, '::before').width))"""
+    )
+    assert len(marks) == 3
+    assert all(mark >= max(right for _, right in lines) for mark in marks)
+
+
+@pytest.mark.browser
 def test_columns_are_named_and_the_likeliest_answers_are_given(open_page: OpenPage):
     tagger = load_tagger().double()
     page = open_page(width=390)

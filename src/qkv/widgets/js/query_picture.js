@@ -18,7 +18,7 @@ const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key
  * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string }} parts */
 export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
-    <b class="qkv-query-name">${meeting.tokens[meeting.row]}</b>
+    <b class="qkv-query-name" style="--letters: ${meeting.tokens[meeting.row].length}">${meeting.tokens[meeting.row]}</b>
     <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
   </div>
   ${meetings(meeting, ask, name)}
@@ -68,6 +68,7 @@ function meetings({ tokens, row, query, keys, weights }, ask, name) {
       })}<b class="qkv-query-score">${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
+    <p class="qkv-query-sides">${t`width = ${html`<b class="qkv-query-name">${t`query`}</b>`}, height = ${html`<b>${t`key`}</b>`}, grey area = ${t`score`}`}</p>
   </div>`;
 }
 

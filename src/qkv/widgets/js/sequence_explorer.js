@@ -355,7 +355,8 @@ function lead(state, { rows, names, row, same }) {
     ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
 }
 
-/** Draw the line from the chosen piece of the object to its row: below the piece, then beside the matrix.
+/** Draw the line from the chosen piece of the object to its row: round the object's other pieces, then beside the matrix. It
+ * leaves the object above or below, whichever is nearer; from a word that is not in the first line, below its own line.
  * @param {HTMLElement} root */
 function drawThread(root) {
   const thread = root.querySelector(".qkv-thread");
@@ -364,13 +365,23 @@ function drawThread(root) {
   const rows = root.querySelector(".qkv-rows");
   if (!thread || !piece || !row || !rows) return;
   const [from, to, beside, { left, top }] = [piece, row, rows, thread].map((part) => part.getBoundingClientRect());
-  const [x, y] = [from.left + from.width / 2 - left, from.bottom - top];
+  const pieces = [...root.querySelectorAll(PIECES), piece].map((part) => part.getBoundingClientRect());
+  const [highest, lowest] = [
+    Math.min(...pieces.map((each) => each.top)),
+    Math.max(...pieces.map((each) => each.bottom)),
+  ];
+  const isWord = piece.matches("button");
+  const [above, below] = [from.top - highest, lowest - from.bottom];
+  const isUp = above < (isWord ? Math.min(1, below) : below);
+  const low = isWord ? from.bottom : lowest;
+  const [start, out] = isUp ? [from.top, highest - AWAY] : [from.bottom, low + AWAY];
+  const x = from.left + from.width / 2 - left;
   const [gutter, end] = [beside.left - left - GUTTER, to.top + to.height / 2 - top];
-  const below = y + BELOW;
-  const way = `M${x} ${y}V${below}H${gutter}V${end}H${gutter + GUTTER}`;
+  const way = `M${x} ${start - top}V${out - top}H${gutter}V${end}H${gutter + GUTTER}`;
   for (const path of thread.children) path.setAttribute("d", way);
 }
-const [GUTTER, BELOW] = [9, 3]; // pixels: of the line from the matrix, and below the piece
+const [GUTTER, AWAY] = [9, 3]; // pixels: of the line from the matrix, and from the pieces
+const PIECES = ".qkv-sentence button, .qkv-atom, .qkv-picture";
 
 /** Draw the tokens of the sentence.
  * @param {State} state

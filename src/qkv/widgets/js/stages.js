@@ -40,9 +40,9 @@ export const STAGES = [
   { name: "embedding", title: () => t`embedding`, place: "0.state", x: LEGS[0] },
   ...block(0),
   ...block(1),
-  { name: "norm", title: () => t`last norm`, place: "normed", x: 77.5 },
-  { name: "classes", title: () => t`classes`, place: "class_logits", x: 77.5 },
-  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: 77.5 },
+  { name: "norm", title: () => t`last norm`, place: "normed", x: 76.9 },
+  { name: "classes", title: () => t`classes`, place: "class_logits", x: 76.9 },
+  { name: "nouns", title: () => t`nouns`, place: "noun_logits", x: 76.9 },
 ];
 
 /** Return the block of a stage: the last, if it is after the blocks, and the first, if it is before.

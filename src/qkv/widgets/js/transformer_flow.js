@@ -114,7 +114,7 @@ function answerText({ said, intact, words, at }) {
 
 const [TOP, ROWS, FOOT] = [80, 216, 42]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
-const [START, END] = [20, 78]; // of the lines
+const [START, END] = [20, 76.9]; // of the lines
 
 /** Return how far down a word's line is.
  * @param {number} i
