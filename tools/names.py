@@ -50,7 +50,9 @@ def names_at(place: str) -> list[str]:
     found = at(place)
     if isinstance(found, type):
         return list(type.__dir__(found))
-    return sorted(vars(found)) if getattr(found.__dir__, "__name__", "") == "names_there" else dir(found)
+    if getattr(found.__dir__, "__name__", "") == "names_there":
+        return sorted(vars(found))
+    return [*dir(found), *(name for name in getattr(found, "_lazy_modules", ()) if name not in dir(found))]
 
 
 def names(path: str) -> dict[str, list[str]]:

@@ -218,6 +218,8 @@ from .modes import (
     get_num_threads,
     inference_mode,
     is_grad_enabled,
+    is_inference,
+    is_inference_mode_enabled,
     is_tensor,
     no_grad,
     set_default_device,

@@ -197,4 +197,5 @@ class State:
 
     default_dtype = float32  # of a tensor that is created from Python floats
     grad_enabled = True
+    inference = False  # whether new tensors must not take part in gradients
     dispatch_modes: ClassVar[list[Any]] = []  # active instances of `TorchDispatchMode`

@@ -29,6 +29,12 @@ class Saved:
     """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far."""
 
     def __init__(self, value: Any) -> None:
+        if getattr(value, "_inference", False):
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+                "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+                "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
         self.value, self.writes, self.freed = value, writes_to(value), False
 
     def read(self) -> Any:

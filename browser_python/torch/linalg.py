@@ -317,13 +317,18 @@ def qr(a: Tensor, mode: str = "reduced") -> NamedResults:
     The signs are those of LAPACK, which torch calls. It has no derivative here.
 
     Shapes:
-        a (m, n)
+        a (..., m, n)
     Returns:
-        Q (m, r), R (r, n) with r = min(m, n), or r = m if the mode is "complete"; if it is "r", Q is empty
+        Q (..., m, r), R (..., r, n) with r = min(m, n), or r = m if the mode is "complete"; if it is "r", Q is empty
     Raises:
         RuntimeError: an unknown mode, or no matrix.
         NotImplementedError: a column is 0 below the diagonal.
     """
+    if a.ndim > 2 and a.numel():
+        every = [qr(one, mode) for one in a.reshape(-1, *a.shape[-2:])]
+        parts = [stack([found[i] for found in every]) for i in (0, 1)]
+        parts = [part.reshape(*a.shape[:-2], *part.shape[1:]) for part in parts]
+        return named_results("linalg_qr", *parts, names=("Q", "R"))
     check_matrix("qr", a, square=False)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Self
 
 from .creation import ones_like
@@ -51,11 +52,10 @@ class Mode:
         """
         if self.f is None:
             f = a[0]
-            mode = type(self)
 
             @functools.wraps(f)
             def g(*a: Any, **k: Any) -> Any:
-                with mode():
+                with copy(self):
                     return f(*a, **k)
 
             return g
@@ -72,9 +72,27 @@ class enable_grad(Mode):
 
 
 class inference_mode(Mode):
+    """Record no gradients inside, and mark new tensors, which gradients refuse; with False, the other way round."""
+
     def __init__(self, mode: Any = True) -> None:
         self.f = None if isinstance(mode, bool) else mode
         self.enables = not mode if isinstance(mode, bool) else False
+
+    def __enter__(self) -> Self:
+        self.was_inference, State.inference = State.inference, not self.enables
+        return super().__enter__()
+
+    def __exit__(self, *a: object) -> None:
+        State.inference = self.was_inference
+        super().__exit__(*a)
+
+
+def is_inference_mode_enabled() -> bool:
+    return State.inference
+
+
+def is_inference(x: Tensor) -> bool:
+    return x._inference
 
 
 def is_grad_enabled() -> bool:

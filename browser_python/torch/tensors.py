@@ -92,6 +92,7 @@ class Tensor(metaclass=TellsMissing):
         _leaf: the `Node` that accumulates the gradient of a leaf, or None
         _view: for a view, its base tensor and a function that computes the view from the base
         _base_node: for a view, the node of its base when the view's own node was made
+        _inference: whether it was made in inference mode, or is a view of such a tensor
         _changed_axes: whether an in-place operation has changed its shape or the order of its axes
     """
 
@@ -108,6 +109,7 @@ class Tensor(metaclass=TellsMissing):
     _needs_grad: bool = False
     _changed_axes: bool = False
     _gradient: Tensor | None = None
+    _inference: bool = False
     if TYPE_CHECKING:  # `method` adds these
         __add__: Any
         __radd__: Any
@@ -357,6 +359,8 @@ class Tensor(metaclass=TellsMissing):
     def requires_grad(self, on: bool) -> None:
         if not isinstance(on, bool):
             raise RuntimeError("requires_grad must be a bool")
+        if on and self._inference and not State.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if on and self.dtype.kind < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         if not on and self._node is not None:
@@ -422,6 +426,9 @@ class Tensor(metaclass=TellsMissing):
 
     def is_floating_point(self) -> bool:
         return self.dtype.kind == FLOATING
+
+    def is_inference(self) -> bool:
+        return self._inference
 
     def is_complex(self) -> bool:
         return False
@@ -495,6 +502,8 @@ def tensor_from_parts(
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t.dtype, t._writes = data, offset, strides, kind, [0]
     t.shape = shape if type(shape) is Size else Size(shape)
+    if State.inference:
+        t._inference = True
     return dispatched(t, "formed") if State.dispatch_modes else t
 
 
@@ -539,6 +548,8 @@ def view_of(
     """
     v = tensor_from_parts(t.dtype, t._data, offset, shape, tuple(strides))
     v._writes = t._writes
+    if t._inference or State.inference:
+        v._inference = t._inference
     return v if how is None else link_to_base(v, t, how)
 
 
@@ -727,6 +738,11 @@ def check_leaf(t: Tensor) -> None:
 
     While gradients are not recorded, it may.
     """
+    if t._inference and not State.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
     root = t if t._view is None else t._view[0]
     if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
         kind = "leaf Variable" if root is t else "view of a leaf Variable"

@@ -1077,6 +1077,12 @@ torch.ones(4).split(0)
 x.index_select(0, torch.tensor([2]))
 """
 
+ADAPTIVE_AND_SEVERAL = """
+nn.AdaptiveMaxPool2d(1)(x), nn.AdaptiveMaxPool2d((2, 3))(x), F.adaptive_max_pool1d(x, 3)
+x = x.relu().requires_grad_(); nn.AdaptiveMaxPool2d(2)(x).sum().backward(); x.grad
+torch.linalg.qr(x)[1], torch.linalg.qr(torch.randn(2, 2, 4, 3)).Q
+"""
+
 SCHEDULES = """
 S = torch.optim.lr_scheduler; isinstance(S.ReduceLROnPlateau, type), issubclass(S.StepLR, S.ReduceLROnPlateau)
 o = torch.optim.SGD([x], lr=1.0, momentum=0.9); torch.optim.lr_scheduler.OneCycleLR(o, 0.1)
@@ -1312,6 +1318,30 @@ class F(torch.autograd.Function):
 F.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
     assert not differences([program.format(more) for more in ("g", "None")])
+
+
+INFERENCE = """
+z.is_inference(), torch.is_inference(x), z.clone().is_inference(), z.view(2, 1).is_inference(), (z * 1).is_inference()
+z * x
+z + x
+nn.Linear(2, 1)(z)
+z.clone() * x
+z.add_(1)
+z[0] = 5; z
+z.requires_grad_()
+y.is_inference(), q, torch.is_inference_mode_enabled(), z.sum().item()
+z.sum().backward()
+"""
+
+
+def test_what_is_made_in_inference_mode_is_kept_from_gradients():
+    start = "x = torch.ones(2, requires_grad=True)\nwith torch.inference_mode():\n    z, y = x * 2, x.view(2, 1)\n"
+    start += "    q = torch.is_inference_mode_enabled()\n"
+    assert not differences([start + line.replace("; ", "\n") for line in INFERENCE.strip().splitlines()])
+    program = "@torch.inference_mode({})\ndef f(x):\n    return x * 2\ny = f(torch.ones(1, requires_grad=True))\n"
+    assert not differences(
+        [program.format(mode) + "y.is_inference(), y.requires_grad" for mode in ("", "True", "False")]
+    )
 
 
 @pytest.mark.parametrize("expression", NO_TENSORS)

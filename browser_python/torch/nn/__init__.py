@@ -18,6 +18,8 @@ from .functions import (
     SELU,
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
     AvgPool1d,
     AvgPool2d,
     BCELoss,
@@ -111,7 +113,8 @@ _WHERE = {  # the modules of torch, as in the name of a class: `torch.nn.modules
     "KLDivLoss L1Loss MSELoss MarginRankingLoss NLLLoss PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss",
     "module": "Module",
     "normalization": "GroupNorm LayerNorm RMSNorm",
-    "pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AvgPool1d AvgPool2d MaxPool1d MaxPool2d",
+    "pooling": "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveMaxPool1d AdaptiveMaxPool2d AvgPool1d AvgPool2d MaxPool1d "
+    "MaxPool2d",
     "rnn": "GRU GRUCell LSTM LSTMCell RNN RNNCell",
     "sparse": "Embedding",
     "transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",

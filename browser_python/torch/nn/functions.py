@@ -154,6 +154,12 @@ class Adaptive(Function):
 
 AdaptiveAvgPool1d = layer_of("AdaptiveAvgPool1d", "adaptive_avg_pool1d", base=Adaptive, output_size=...)
 AdaptiveAvgPool2d = layer_of("AdaptiveAvgPool2d", "adaptive_avg_pool2d", base=Adaptive, output_size=...)
+AdaptiveMaxPool1d = layer_of(
+    "AdaptiveMaxPool1d", "adaptive_max_pool1d", base=Adaptive, output_size=..., return_indices=False
+)
+AdaptiveMaxPool2d = layer_of(
+    "AdaptiveMaxPool2d", "adaptive_max_pool2d", base=Adaptive, output_size=..., return_indices=False
+)
 
 
 class Upsample(Module):

@@ -234,17 +234,19 @@ def max_pool2d(
 
 
 def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
-    """Return the means of as many windows along each of the last axes as `sizes` says; None keeps an axis.
+    """Return the means or maxima of as many windows along each of the last axes as `sizes` says; None keeps an axis.
 
     The number of these axes is in `name` ("adaptive_avg_pool2d").
     """
     n = int(name[-2])
     check_axes(name, x, n)
-    wanted = each(sizes, n)
-    for d, size in zip(range(x.ndim - n, x.ndim), wanted, strict=True):
+    wanted, largest = each(sizes, n), "max" in name
+    for i in range(n)[:: -1 if largest else 1]:  # then, of equal numbers, the first one by rows gets the gradient
+        d, size = x.ndim - n + i, wanted[i]
         m = x.shape[d]
         ends = [(i * m // (size or m), -(-(i + 1) * m // (size or m))) for i in range(size or m)]
-        x = cat([x.narrow(d, a, b - a).mean(d, True) for a, b in ends], d)
+        parts = [x.narrow(d, a, b - a) for a, b in ends]
+        x = cat([part.max(d, True)[0] if largest else part.mean(d, True) for part in parts], d)
     return x
 
 
@@ -254,3 +256,13 @@ def adaptive_avg_pool1d(x: Tensor, output_size: Sizes) -> Tensor:
 
 def adaptive_avg_pool2d(x: Tensor, output_size: Sizes) -> Tensor:
     return adaptive("adaptive_avg_pool2d", x, output_size)
+
+
+def adaptive_max_pool1d(x: Tensor, output_size: Sizes, return_indices: bool = False) -> Tensor:
+    refuse_set("adaptive_max_pool1d", return_indices=return_indices)
+    return adaptive("adaptive_max_pool1d", x, output_size)
+
+
+def adaptive_max_pool2d(x: Tensor, output_size: Sizes, return_indices: bool = False) -> Tensor:
+    refuse_set("adaptive_max_pool2d", return_indices=return_indices)
+    return adaptive("adaptive_max_pool2d", x, output_size)

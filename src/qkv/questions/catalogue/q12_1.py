@@ -171,10 +171,7 @@ def merged_heads(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def split_after(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Append keys and values to the cache before their split into heads, and return all so far, split again.
-
-    Without a cache, return k and v. This is a mistake: the cache should hold heads.
-    """
+    """Append before the split into heads, and return all so far, split again; without a cache, k and v."""
     if cache is None:
         return k, v
     keys, values = append(cache, merge_heads(k), merge_heads(v))

@@ -37,12 +37,13 @@ const WAYS = {
 /** @import { Route } from "./maths.js" */
 /** @typedef {(count: number) => unknown} Mark shows a number that says what is wrong */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean }} State */
+ *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean, flown: boolean }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
-  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown.
-  own: { grip: null, pressed: false, isWrong: false },
+  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown. After the choice of a way,
+  // the numbers have `flown` to their heads.
+  own: { grip: null, pressed: false, isWrong: false, flown: false },
   says: (/** @type {State} */ state) => t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}`,
   view: (state, set, id) => html`
     <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
@@ -212,11 +213,11 @@ function picture(state, set, id) {
     if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
     else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
-  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
+  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""} ${state.flown ? "qkv-flown" : ""}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}; --parts: ${parts(state.n_heads)}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
-    ${way(state, routeOf(state))}
+    ${keyed(routeOf(state), way(state, routeOf(state)))}
     <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
       <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
         .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
@@ -232,7 +233,7 @@ const routes = (state, set, id) => html`<fieldset class="qkv-routes">
   <legend class="qkv-unseen">${t`way into heads`}</legend>
   ${[false, true].map(
     (isWrong) => html`<label class="qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, pressed: false })}>
+      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, pressed: false, flown: true })}>
       <span><b aria-hidden="true">${isWrong ? "✗" : "✓"}</b> <span class="qkv-unseen">${isWrong ? t`Wrong:` : t`Right:`}</span> ${WAYS[isWrong ? state.wrong : "right"]()}</span>
     </label>`,
   )}
@@ -266,7 +267,7 @@ const chosen =
     const word = /** @type {HTMLElement | null | undefined} */ (
       root.elementFromPoint(clientX, clientY)?.closest("[data-token]")
     );
-    if (word) set({ nudged: Number(word.dataset.token), pressed: true });
+    if (word) set({ nudged: Number(word.dataset.token), pressed: true, flown: false });
   };
 
 /** Return a word, whose letters after the first are left out where they have no room. */
@@ -310,7 +311,7 @@ const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =
  * @param {string} id */
 const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
   <input class="qkv-over" type="radio" name="${id}-nudged" aria-label=${t`change ${named(row)}`}
-    .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true })}>
+    .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true, flown: false })}>
   ${spelt(row)}
 </label>`;
 
