@@ -11,6 +11,8 @@ const KEYS = {
   ")": t`closing parenthesis`,
   "[": t`opening bracket`,
   "]": t`closing bracket`,
+  "@": t`at sign`,
+  "*": t`asterisk`,
   _: t`underscore`,
   ".": t`full stop`,
   ":": t`colon`,

@@ -91,7 +91,10 @@ def difference(a: Tensor, b: Tensor, rtol: float | None, atol: float | None, equ
 
 
 def text_of_mismatch(a: Tensor, b: Tensor, wrong: Tensor, relative: float, absolute: float) -> str:
-    """Return in torch's words which numbers differ, and the largest differences."""
+    """Return in torch's words how many numbers of `a` (actual) and `b` (expected) differ, and the largest differences.
+
+    Both are contiguous, have one shape, and hold no bools. `wrong` is True where they differ by more than is allowed.
+    """
     exact, gap, n = relative == absolute == 0, (a - b).abs(), a.numel()
     lines = [f"{'Tensor-likes' if a.ndim else 'Scalars'} are not {'equal' if exact else 'close'}!\n"]
     if a.ndim:

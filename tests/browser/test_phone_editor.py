@@ -103,6 +103,9 @@ def test_the_keys_write_indent_and_undo_and_keep_the_focus(page: Page, editor: L
     assert page.evaluate("window.qkv.answer('3.1')").endswith("return q(_]")
     keys.get_by_role("button", name="undo").click()
     assert not page.evaluate("window.qkv.answer('3.1')").endswith("(_]")
+    for name in ("at sign", "asterisk"):
+        keys.get_by_role("button", name=name).click()
+    assert page.evaluate("window.qkv.answer('3.1')").endswith("@*")
     keys.get_by_role("button", name="indent").click()
     assert page.evaluate("window.qkv.answer('3.1')").splitlines()[-1].startswith(" " * 8)
     expect(editor.locator(".cm-content")).to_be_focused()

@@ -298,6 +298,20 @@ def test_a_drag_along_the_words_reads_up_to_each(page: Page):
 
 
 @pytest.mark.browser
+def test_rows_have_their_colours_at_once_in_a_drag_and_as_a_wave_after_a_switch(open_page: Callable[..., Page]):
+    page = open_page(width=390, reduced_motion="no-preference")
+    draw(page, [("CacheStepper", {"step": 2})])
+    fading = "() => document.getAnimations().filter(({ effect }) => effect.target.closest('.qkv-kv-row')).length"
+    page.locator(".qkv-kv-word").nth(6).click()
+    frame(page)
+    assert page.evaluate("shown[0].model.get('step')") > 2
+    assert page.evaluate(fading) == 0
+    page.locator("input[type=radio][name$=-way]").last.check(force=True)
+    frame(page)
+    assert page.evaluate(fading) > 0
+
+
+@pytest.mark.browser
 def test_a_word_of_the_second_prompt_is_changed_by_a_press_and_no_word_moves(page: Page):
     put(page, step=8)
     expect(page.get_by_role("button", name="play")).to_have_count(0)

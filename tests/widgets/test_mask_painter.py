@@ -1,6 +1,7 @@
 """MaskPainter: its masks and weights against the reference, and painting by mouse, touch and keyboard."""
 
 import base64
+import itertools
 import math
 import re
 from collections.abc import Callable
@@ -121,14 +122,26 @@ def test_it_opens_on_the_causal_mask(open_page: Callable[..., Page]):
     assert summary(page) == "“it” sees 6 of 7 words. Their weights grow ×1.46 to sum to 1."
 
 
-def test_a_phone_shows_whole_words_over_the_columns(open_page: Callable[..., Page]):
-    page = opened(open_phone(open_page))
+@pytest.mark.parametrize("width", [390, 900])
+def test_whole_english_words_stand_over_the_columns_and_touch_nothing(open_page: Callable[..., Page], width: int):
+    page = opened(open_phone(open_page) if width == 390 else open_page(width=width), preset="padding")
     words = page.locator(".qkv-mask thead tr:last-child th > span")
-    assert words.all_inner_texts() == ["cat", "chased", "mouse", "because", "it", "hungry"]
-    cut = "all => all.filter((word) => word.matches(':has(*)') || getComputedStyle(word).overflow !== 'visible').length"
-    assert words.evaluate_all(cut) == 0
-    slants = words.evaluate_all("all => all.map((word) => getComputedStyle(word).rotate)")
-    assert set(slants) == {"-45deg"}
+    assert words.all_inner_texts() == ["cat", "chased", "mouse", "comma", "because", "it", "hungry"]
+    assert set(words.evaluate_all("all => all.map((word) => getComputedStyle(word).rotate)")) == {"none"}
+    boxes = "all => all.map((e) => e.getBoundingClientRect().toJSON())"
+    columns = page.locator("tbody tr").first.locator("td:has(label)").evaluate_all(boxes)
+    places = words.evaluate_all(boxes)
+    for word, column in zip(places, columns, strict=True):
+        assert word["left"] + word["right"] == pytest.approx(column["left"] + column["right"], abs=2)
+    apart = [
+        one["right"] + 3 < other["left"] or one["bottom"] <= other["top"] + 3 or other["bottom"] <= one["top"] + 3
+        for one, other in itertools.combinations(places, 2)
+    ]
+    assert all(apart)
+    handle = page.locator(".qkv-real-end").evaluate(
+        "e => e.getBoundingClientRect().bottom - parseFloat(getComputedStyle(e, '::after').height)"
+    )
+    assert max(place["bottom"] for place in places) <= handle + 1, "the edge's handle covers a word"
 
 
 def test_a_press_hides_a_key_and_another_shows_it(open_page: Callable[..., Page]):

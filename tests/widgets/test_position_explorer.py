@@ -410,7 +410,7 @@ def test_tags_stay_within_the_widget_and_beside_their_marks(explorer: Callable[.
     root = explorer(width=390, together=False)
     text = root.locator(".qkv-pos-text").bounding_box()
     assert text
-    for at in (0, 64, 127):
+    for at in (0, 46, 127):
         root.get_by_role("slider", name="query").fill(str(at))
         frame(root.page)
         tag, line = (root.locator(f".qkv-pos-{part}-query").bounding_box() for part in ("handle", "mark"))
@@ -418,6 +418,9 @@ def test_tags_stay_within_the_widget_and_beside_their_marks(explorer: Callable[.
         assert line
         assert text["x"] - 0.5 <= tag["x"]
         assert tag["x"] + tag["width"] <= text["x"] + text["width"] + 0.5
+        middle = tag["x"] + tag["width"] / 2
+        if text["x"] + tag["width"] < middle < text["x"] + text["width"] - tag["width"]:
+            assert middle == pytest.approx(line["x"] + line["width"] / 2, abs=1), "centred on its line"
         assert tag["x"] - 0.5 <= line["x"]
         assert line["x"] + line["width"] <= tag["x"] + tag["width"] + 0.5
 

@@ -160,8 +160,19 @@ def test_the_handles_change_the_softmax_and_switch_heads_off(page_with_model: Pa
     page.evaluate("shown[0].model.set('temperature', 1)")
     frame(page)
     expect(trained).to_have_text("1.000")
+    expect(widget.locator(".qkv-real-effect dd")).to_have_count(1)  # no control of nothing
+    arc = widget.locator(".qkv-atlas-box path").nth(2)
+    look = "e => [getComputedStyle(e).stroke, getComputedStyle(e).strokeDasharray]"
+    drawn = arc.evaluate(look)
     widget.get_by_role("switch", name="head 4.2 off").check()
     expect(trained).to_have_text("0.998")
+    expect(finding).to_have_text("Head 4.2 is off: its output is 0.")
+    colour, dashes = arc.evaluate(look)
+    assert colour != drawn[0]
+    assert dashes != drawn[1]
+    widget.get_by_role("radio", name="head 4.3").check()
+    expect(finding).to_contain_text("looks most at")
+    widget.get_by_role("radio", name="head 4.2").check()
     expect(widget.locator("dt").nth(1)).to_contain_text("without 4.9 instead")
     expect(widget.locator("dd").nth(1)).not_to_have_text("–")
     widget.get_by_role("button", name="reset").click()

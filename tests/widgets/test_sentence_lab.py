@@ -360,7 +360,8 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     widget.get_by_role("radio", name="type a sentence").check()
     field, aside = widget.get_by_role("textbox", name="your sentence"), widget.locator(".qkv-aside")
     field.fill("I saw a dinosaur")
-    expect(aside).to_contain_text("does not know “dinosaur”. These fit:")
+    expect(widget.locator(".qkv-typing")).to_contain_text("does not know “dinosaur”.")
+    expect(aside).to_contain_text("These fit:")
     field.fill("I saw a s")
     expect(aside).to_contain_text("next word")
     expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())  # the picture waits
@@ -389,6 +390,28 @@ def test_examples_stay_and_the_picture_waits_while_a_sentence_is_typed(open_page
         widget.get_by_role("textbox").fill(text[:end])
     expect(widget.locator(".qkv-typing button")).to_have_count(3)
     expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())
+
+
+@pytest.mark.browser
+def test_a_press_on_its_mode_brings_the_field_into_view_and_arrow_keys_go_on_among_the_modes(open_page: OpenPage):
+    page = open_page(width=390)
+    page.set_viewport_size({"width": 390, "height": 600})
+    widget = show(page)
+    page.add_style_tag(content="body { padding-top: 100px }")
+    widget.get_by_role("radio", name="type a sentence").click(position={"x": 20, "y": 10})
+    frame(page)
+    assert "change" not in widget.locator(".qkv-aside").inner_text(), "the words for the other mode"
+    page.keyboard.type("zebra ")
+    expect(widget.get_by_role("textbox")).to_have_value(re.compile("zebra $"))
+    assert widget.locator(".qkv-typing").evaluate("e => e.getBoundingClientRect().bottom") < 601
+    said, field = (widget.locator(part).bounding_box() for part in (".qkv-typing b", "textarea"))
+    assert said
+    assert field
+    assert said["y"] + said["height"] <= field["y"] <= said["y"] + said["height"] + 8, "beside the field"
+    widget.get_by_role("radio", name="change", exact=True).click()
+    page.keyboard.press("ArrowRight")
+    frame(page)
+    expect(widget.get_by_role("radio", name="type a sentence")).to_be_focused()
 
 
 LONGEST = "the old rabbit followed the old hammer because it was curious"

@@ -232,6 +232,7 @@ def test_a_width_that_python_sets_is_named(open_page: Callable[..., Page]):
         ({"scores": [1, 3, 2], "temperature": 0.1}, "key 2 has almost all of the weight."),
         ({"scores": [3, 1, 3], "temperature": 0.1}, "key 1 and key 3 have the same weight."),
         ({"scores": [3, 1, 3], "temperature": 10}, "All 3 words have almost the same weight."),
+        ({"temperature": 4}, "cat has the largest weight, and mouse the next."),  # 0.16 and 0.08 are not the same
         ({"scores": [1, 3, 2]}, "key 2 has the largest weight, and key 3 the next."),
     ],
 )
@@ -239,6 +240,20 @@ def test_a_sentence_says_who_has_the_weight(open_page: Callable[..., Page], stat
     page = open_page(width=390)
     draw(page, [("TemperatureLab", state)])
     expect(page.locator(".qkv-lead")).to_contain_text(says)
+
+
+@pytest.mark.browser
+def test_the_handle_of_a_long_bar_never_covers_its_number(open_page: Callable[..., Page]):
+    page = open_page(width=390)
+    draw(page, [("TemperatureLab", {"temperature": 0.25})])
+    number = page.locator(".qkv-in-bar")
+    for temperature in (0.15, 0.21, 0.05):
+        page.evaluate("(t) => shown[0].model.set('temperature', t)", temperature)
+        for _ in range(6):
+            frame(page)
+            ends = number.evaluate("""(b) => [b.getBoundingClientRect().right,
+              b.closest('.qkv-weight-bar').querySelector('i').getBoundingClientRect().right - 6]""")
+            assert ends[0] <= ends[1], temperature
 
 
 @pytest.mark.browser

@@ -51,9 +51,9 @@ def write_katex(target: Path, characters: frozenset[str] = LETTERS) -> None:
 
 
 def write_theme(target: Path) -> None:
-    """Write the theme's style sheet into a folder, without its `[class]` selectors.
+    """Write the theme's style sheet as `furo.css` into a folder, which is made if need be; it replaces the theme's own.
 
-    They style field lists, and no page has one.
+    Selectors with `[class]` are left out, and rules that then have none: they style field lists, and no page has one.
     """
     style = Path(furo.__file__).parent / "theme" / "furo" / "static" / "styles" / "furo.css"
     target.mkdir(parents=True, exist_ok=True)

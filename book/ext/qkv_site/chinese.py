@@ -122,7 +122,13 @@ def style(page: str) -> str:
 
 
 def face(characters: str, weight: str) -> str:
-    """Return the `@font-face` rule for these characters in one weight, with their font inside."""
+    """Return the `@font-face` rule for these characters, with their font (always the regular weight) inside.
+
+    `weight` is one of FACES: a declaration with its semicolon, or "" for normal text.
+
+    Raises:
+        ExtensionError: one of the characters is in no font.
+    """
     ranges = ",".join(f"U+{ord(character):x}" for character in characters)
     source = f'url({data_uri(font_of(characters))}) format("woff2")'
     return f'@font-face{{{weight}font-family:"{FAMILY}";src:{source};unicode-range:{ranges}}}'

@@ -193,7 +193,7 @@ def _raise_if_dangerous(info: zipfile.ZipInfo) -> None:
 def _raise_unless_regular(path: Path) -> None:
     """Raise an UnreadableError if a path is a link, a folder, a pipe or a device.
 
-    Raise an OSError if it cannot be looked at.
+    Raise an OSError if it cannot be looked at, or is a folder that cannot be listed.
     """
     if path.is_symlink():
         raise UnreadableError(t("it is a symbolic link; a submission has to be a file of its own."))

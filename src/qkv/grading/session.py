@@ -563,7 +563,13 @@ class _Attempt:
         return {} if personal else self.grader.known_verdicts(question)
 
     def verdict(self, question: Question, seen: replies.ObserveReply) -> Verdict:
-        """Return the verdict on an answer, a known one for an equal reply. A new one is kept among the known ones."""
+        """Return the verdict on an answer: for a reply that equals an earlier one, the known verdict.
+
+        A new one is kept among the known ones, without its case and values, if the reply has a fingerprint.
+
+        Raises:
+            UnjudgedError: the judge failed.
+        """
         known = self.known(question)
         if seen.fingerprint in known:
             return known[seen.fingerprint]

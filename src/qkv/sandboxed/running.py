@@ -237,9 +237,14 @@ class Run:
         return self.shared[id(value)]
 
     def load(self, i: int, wanted: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
-        """Copy tensors into the object's parameters, in the tensors' dtype. Return the shapes of all its parameters.
+        """Run step i, a "load": copy tensors into the parameters of `subject` by name, and note these in `inputs`.
 
-        Layers that are missing or have another shape are noted in `lacking`, missing biases in `absent`.
+        The object is first converted to the dtype of the first tensor. What does not fit is noted: in `lacking`, that
+        there are no parameters, or that a layer is missing, is a bare parameter or has another shape; in `absent`,
+        missing biases.
+
+        Returns:
+            the shapes of its parameters (at most MAX_PARAMETERS), also by the names asked for
         """
         have: dict[str, nn.Parameter] = {}
         if isinstance(self.subject, nn.Module):

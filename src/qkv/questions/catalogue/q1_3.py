@@ -70,7 +70,9 @@ def pad_variant(
 ) -> Callable[..., Any]:
     """Return an answer(sequences) → batch, mask. By default it is right.
 
-    The arguments replace the order, the length, the place of each sequence, the padding, the mask and what is returned.
+    The arguments replace the order, the length (longer sequences lose their last rows), the place of each sequence, the
+    padding, the mask and what is returned. `start` gets the rows that are left and the length; `result` gets the mask
+    of `change_mask`.
     """
 
     def variant(sequences: list[Tensor]) -> Any:

@@ -113,9 +113,9 @@ OFTEN_WITH_OTHERS = (
 
 
 def for_a_head(idea: Misconception) -> Misconception:
-    """Return a misconception about `attention` as one about the module, whose twins are classes.
+    """Return a misconception about `attention` as one about the module: its twins are classes.
 
-    One that often comes with others stays as it is.
+    One of OFTEN_WITH_OTHERS keeps its knobs, which `head_variant` takes too: only ideas with knobs are tried in pairs.
     """
     if idea.slug in OFTEN_WITH_OTHERS:
         return idea

@@ -80,7 +80,8 @@ def writer(ids: Tensor, w: Weights, n_heads: int, caches: Any = None, block: Blo
 def write(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Tensor:
     """Continue a text by its likeliest words.
 
-    With caches, which have to be empty, each token runs once. Without them, the whole text runs for each new token.
+    `caches` has one empty `KVCache` (or a class like it) for each layer. Then each token runs once, and they are filled
+    with all tokens but the last new one. Without caches, the whole text runs for each new token.
 
     Returns:
         the new ids, (n_new,)

@@ -8,12 +8,12 @@ const PROMPT = 3; // words of the prompt, which step 1 reads; each later step re
 const LAST = TEXT.length - PROMPT + 2; // the last step reads a second prompt
 const PAUSE = 900; // ms between the steps that the reader plays
 const [FIRST_LOOK, LOOK] = [3000, 1800]; // ms after the first and each later step that the widget plays by itself
-const STILL = { playing: false, shown: 0 }; // the saved step is shown, and nothing plays
+const STILL = { playing: false, shown: 0, turned: false }; // the saved step is shown, and nothing plays
 
 /** @import { SetState } from "./base.js" */
 /** @import { Model as Sizes } from "./maths.js" */
 /** @typedef {{ step: number, changed: number, model: string, token: number, playing: boolean, shown: number,
- *   cached: boolean }} State */
+ *   cached: boolean, turned: boolean }} State */
 /** @typedef {ReturnType<typeof atShown>} Shown the state that a view draws */
 /** @typedef {ReturnType<typeof run>} Run a step, with a cache or without */
 /** @typedef {"q" | "k" | "v" | "score"} Part */
@@ -41,8 +41,9 @@ function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue 
 }
 
 export default widget("CacheStepper", {
-  // `cached` is the way whose rows are drawn: with a cache, or without one.
-  own: { playing: false, shown: 0, cached: true },
+  // `cached` is the way whose rows are drawn: with a cache, or without one. Once it has `turned`, or a word has changed, the rows
+  // change as a wave.
+  own: { playing: false, shown: 0, cached: true, turned: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const end = playOnceSeen(state, set, root);
     let timer = 0;
@@ -81,13 +82,14 @@ const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set,
 /** Return the state that this view shows. `shown` is the step that the widget has played to by itself, or 0 if the view
  * shows the saved step.
  * @param {State} parts */
-const atShown = ({ step, changed, model, token, playing, shown, cached }) => ({
+const atShown = ({ step, changed, model, token, playing, shown, cached, turned }) => ({
   step: shown || step,
   changed,
   model,
   token,
   playing,
   cached,
+  turned,
 });
 
 const pauseAt = (/** @type {State} */ { shown }) => (shown ? (shown === 1 ? FIRST_LOOK : LOOK) : PAUSE);
@@ -133,7 +135,7 @@ const WRITTEN = LAST - 1; // the step of the last word, where playing stops
 /** Return the change of the state at a press on play: the next step, or the first one after the last word.
  * @param {Pick<State, "step">} parts */
 const next = ({ step }) =>
-  step < WRITTEN ? { step: step + 1, shown: 0, playing: step + 1 < WRITTEN } : { step: 1, shown: 0, playing: true };
+  step < WRITTEN ? { ...STILL, step: step + 1, playing: step + 1 < WRITTEN } : { ...STILL, step: 1, playing: true };
 /** Return the words that a step of the first text reads.
  * @param {number} step */
 const wordsOf = (step) => TEXT.slice(step === 1 ? 0 : PROMPT + step - 2, PROMPT + step - 1).join(" ");
@@ -234,7 +236,7 @@ const changing = ({ changed }) => ({
   label: t`changed word`,
   names: TEXT.map((_, i) => t`change ${wordAt(TEXT, i)}`),
   chosen: changed - 1,
-  choose: (place) => ({ changed: place + 1 }),
+  choose: (place) => ({ changed: place + 1, turned: true }),
 });
 
 /** Return the words, one below the other, and a row of cells for each: q, k and v, and the scores up to the word itself.
@@ -249,7 +251,7 @@ function grid(state, set, id) {
   });
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
   const isKept = lookOf(run(state, state.cached), 0) === "kept";
-  return html`<div class="qkv-kv-grid ${state.step === LAST ? "qkv-kv-changes" : ""} qkv-drag" data-playing=${state.playing} role="radiogroup" aria-label=${handle.label}
+  return html`<div class="qkv-kv-grid ${state.step === LAST ? "qkv-kv-changes" : ""} qkv-drag" data-playing=${state.playing} data-turned=${state.turned} role="radiogroup" aria-label=${handle.label}
     @pointerdown=${along} @pointermove=${along}>
     <div class="qkv-kv-heads" aria-hidden="true">${isKept ? html`<em>${t`cached`}</em>` : ""}${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
     ${words.map((word, i) => row(state, handle, { word, i, name: `${id}-word` }, set))}
@@ -305,7 +307,7 @@ function ways(state, set, id) {
       ${isSecond ? sameWords(set) : play(state, set)}</div>
     <div role="radiogroup" aria-labelledby="${id}-ways">${both.map(
       ([cached, name, number, rows]) => html`<label class="qkv-kv-way">
-        <input type="radio" name="${id}-way" .checked=${live(cached === state.cached)} @change=${() => set({ cached })}>
+        <input type="radio" name="${id}-way" .checked=${live(cached === state.cached)} @change=${() => set({ cached, turned: true })}>
         <span>${name}</span>
         <i style="--share: ${rows / most}"></i>
         <b data-number=${number}>${rows}</b>

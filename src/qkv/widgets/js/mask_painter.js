@@ -179,7 +179,7 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   )}</tbody>
 </table>`;
 
-/** Return the names of the keys. Of a padded sentence, a drag moves the right edge of its real words.
+/** Return the names of the keys, on two levels in turn: a column is narrower than a word. Of a padded sentence, a drag moves the right edge of its real words.
  * @param {State} parts
  * @param {SetState<State>} set */
 function keyNames({ preset, real, tokens }, set) {
@@ -190,7 +190,7 @@ function keyNames({ preset, real, tokens }, set) {
   const kind = (/** @type {number} */ i) => (i === real - 1 ? "qkv-real-end" : i < real ? "" : "qkv-filling");
   const isPadded = preset === "padding";
   return html`<tr class=${isPadded ? "qkv-drag" : ""} @pointerdown=${isPadded ? grab : nothing} @pointermove=${isPadded ? grab : nothing}>
-    ${tokens.map((token, i) => html`<th scope="col" class=${isPadded ? kind(i) : ""}>${name(token)}</th>`)}<th scope="col">${t`sum`}</th>
+    ${tokens.map((token, i) => html`<th scope="col" class=${isPadded ? kind(i) : ""}><span>${english(token)}</span></th>`)}<th scope="col">${t`sum`}</th>
   </tr>`;
 }
 
@@ -240,12 +240,11 @@ const cells = (
   ${row.weights.map((_, key) => cell(row, key, state, set))}
   <td class="qkv-mask-end">${rowEnd(row)}</td>`;
 
-/** Return a token's name: the English word, and the word itself below it, smaller. A comma is a comma.
+/** Return a row's name: the English word, and the word itself below it, smaller.
  * @param {string} token */
 function name(token) {
   const [word, gloss] = token.split(" ");
-  if (!gloss || !/\p{L}/u.test(word)) return word;
-  return html`<span>${gloss}</span><small>${word}</small>`;
+  return gloss ? html`<span>${gloss}</span><small>${word}</small>` : word;
 }
 
 /** @param {Row} row

@@ -39,24 +39,27 @@ export default widget("RealModel", {
     eachDrawing(reader(state, set));
     return whenColoursChange(() => set({ repainted: state.repainted + 1 }));
   },
-  says: (/** @type {State} */ state) => `${finding(chosen(state))} ${state.problem}`.trim(),
+  says: (/** @type {State} */ state) => {
+    const seen = chosen(state);
+    const parts = [isOff(state, seen.layer, seen.head) ? offText(seen) : "", finding(seen), state.problem];
+    return parts.filter(Boolean).join(" ");
+  },
   view: (state, set, id) => {
     const seen = chosen(state);
     const look = { ...state, ...lookOf(state) };
-    const isOff = (/** @type {number} */ layer, /** @type {number} */ head) =>
-      state.off.some((each) => same(each, [layer, head]));
     const isReady = state.phase === "ready";
+    const isSilent = isReady && isOff(state, seen.layer, seen.head);
     return html`<div class="qkv-real">
         ${storedSentences(state, set, id)}
         ${isReady || !isStored(state) ? field(state, set) : nothing}
         ${isReady ? nothing : offer(state, set)}
         ${namedHeads(seen, set, id)}
       </div>
-      <div class="qkv-atlas qkv-real-atlas ${sizeOf(seen)}">
-        ${lead(seen)}
+      <div class="qkv-atlas qkv-real-atlas ${isSilent ? "qkv-real-silent" : ""} ${sizeOf(seen)}">
+        ${isSilent ? html`<p class="qkv-lead qkv-atlas-finding">${offText(seen)}</p>` : lead(seen)}
         ${layerTabs(seen, look, set, id)}
         ${oneHead(seen, look, set)}
-        ${allHeads(seen, { ...look, isOff }, set, id)}
+        ${allHeads(seen, { ...look, isOff: (layer, head) => isOff(state, layer, head) }, set, id)}
         <div class="qkv-atlas-below">
           ${isReady ? handles(seen, state, set) : nothing}
           ${state.problem ? html`<p class="qkv-error">${state.problem}</p>` : nothing}
@@ -71,6 +74,15 @@ export default widget("RealModel", {
 /** @param {number[]} a
  * @param {number[]} b */
 const same = (a, b) => a[0] === b[0] && a[1] === b[1];
+
+/** Check whether a head is switched off.
+ * @param {State} state
+ * @param {number} layer
+ * @param {number} head */
+const isOff = ({ off }, layer, head) => off.some((each) => same(each, [layer, head]));
+
+/** @param {ReturnType<typeof seenIn>} seen */
+const offText = ({ layer, head }) => t`Head ${nameOf(layer, head)} is off: its output is 0.`;
 
 /* ---- what is shown: the model's weights, or stored ones */
 
@@ -361,7 +373,8 @@ function similarity(state) {
   return cosine(vector(state.texts[state.sentence]), vector(state.texts[state.other]));
 }
 
-/** Return what the handles do to the sentence's vector, beside the control: other heads of the same layers off.
+/** Return what the handles do to the sentence's vector. If heads are off, the control is below it: other heads of the same
+ * layers off.
  * @param {State} state
  * @returns {[unknown, unknown][]} */
 function measures(state) {
@@ -369,13 +382,9 @@ function measures(state) {
   const trained = vector(text, NONE, 1, true);
   const others = controls(state.off);
   const names = others.map(([layer, head]) => nameOf(layer, head)).join(", ");
-  return [
-    [t`cosine with trained`, cosine(vector(text), trained)],
-    [
-      others.length ? t`without ${names} instead` : t`another head off instead`,
-      others.length ? cosine(vector(text, others), trained) : "–",
-    ],
-  ];
+  /** @type {[unknown, unknown]} */
+  const changed = [t`cosine with trained`, cosine(vector(text), trained)];
+  return others.length ? [changed, [t`without ${names} instead`, cosine(vector(text, others), trained)]] : [changed];
 }
 
 /** Return as many other heads of the same layers, which are drawn by the heads that are off.

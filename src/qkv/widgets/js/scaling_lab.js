@@ -29,6 +29,7 @@ const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
 const ZOOM = 10; // how many times as large the axis shows divided scores
 const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
+const LEAST = 14; // the handle is at least so far down, in percent: it covers no number of the axis
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
 const share = linear([0, 1], [100, 0]);
@@ -146,13 +147,15 @@ const widthAt = (x) =>
 
 /** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle is at its edge, outside,
  * where it does not cover the curve. With the division the histogram stays as it is, on a larger axis, and a dashed outline,
- * which leaves the frame, shows it without.
+ * which leaves the frame, shows it without; the handle is then on that outline.
  * @param {State} state
  * @param {SetState<State>} set */
 function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
   const edge = EDGE * Math.sqrt(d_k);
+  const left = AXES.plain(-edge);
+  const down = `--down: ${round(downAt(state, left - 5.5, 25))}%; --down-wide: ${round(downAt(state, left - 2.2, 38))}%`;
   const axis = axisOf(scaled);
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
@@ -162,9 +165,7 @@ function scoresPanel(state, set) {
     curve({ points: outlines(seed, d_k, scaled, scaled), kind: "qkv-scores" }),
     curve({ points: outlines(seed, d_k, false, scaled), kind: "qkv-plain" }),
     rule({ y1: 100, kind: "qkv-axis" }),
-    scaled
-      ? legend(scores, current({ seed, d_k, scaled: false }).scores)
-      : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
+    scaled ? dashedName(d_k) : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
   const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
@@ -174,7 +175,7 @@ function scoresPanel(state, set) {
     kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <div class="qkv-scaling-handle" aria-hidden="true">
-        <svg viewBox="-16 -16 32 32" style="left: ${pct(AXES.plain(-edge))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+        <svg viewBox="-16 -16 32 32" style="left: ${pct(left)}; ${down}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
       </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
@@ -182,30 +183,23 @@ function scoresPanel(state, set) {
   });
 }
 
-/** Return the names of both outlines, at the lower corners, and where the divided scores lie; and how far those go that
- * leave the frame.
- * @param {Float64Array} scores
- * @param {Float64Array} plain */
-function legend(scores, plain) {
-  const range = rangeOf(scores).map((end) => num(end, { places: 1 }));
-  const [low, high] = rangeOf(plain);
-  const beyond = [
-    words({ x: 0, y: 55, anchor: "start", kind: "qkv-over-grid", content: `← ${num(low, { places: 0 })}` }),
-    words({ x: 100, y: 55, anchor: "end", kind: "qkv-over-grid", content: `${num(high, { places: 0 })} →` }),
-  ];
-  const names = [
-    ["start", t`dashed:`, t`not divided`],
-    ["end", t`divided:`, t`${range[0]} to ${range[1]}`],
-  ].map(([anchor, ...lines]) =>
-    lines.map((content, i) =>
-      words({ x: anchor === "end" ? 100 : 0, y: 100, lines: 1.2 * i - 2, anchor, kind: "qkv-over-grid", content }),
-    ),
-  );
-  return [high > MOST / ZOOM ? beyond : [], names];
-}
+/** Return the name of the dashed outline, in the right corner that it leaves free.
+ * @param {number} d_k */
+const dashedName = (d_k) =>
+  [t`dashed:`, t`not divided`].map((content, i) => {
+    const [y, first] = d_k > 64 ? [100, -2] : [0, 0.6];
+    return words({ x: 100, y, lines: first + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content });
+  });
 
-const rangeOf = (/** @type {Float64Array} */ scores) =>
-  scores.reduce(([low, high], each) => [Math.min(low, each), Math.max(high, each)], [Infinity, -Infinity]);
+/** Return how far down the handle is, in percent, if its middle is at `x`: on the dashed outline, if there is one, and in the
+ * frame.
+ * @param {State} state
+ * @param {number} x
+ * @param {number} plain */
+function downAt({ d_k, scaled }, x, plain) {
+  const score = ((x / 50 - 1) * MOST) / ZOOM;
+  return scaled ? Math.max(LEAST, 100 - HIGHEST * Math.exp(-(score * score) / (2 * d_k))) : plain;
+}
 
 /** Return the outline of a histogram as points of the drawing area. The highest bin is just below the top.
  * @param {Float64Array} scores
@@ -223,6 +217,7 @@ function outline(scores, binWidth, axis) {
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }
 
+const round = (/** @type {number} */ share) => Math.round(10 * share) / 10;
 const centre = (/** @type {number} */ place, /** @type {number} */ count) => ((place + 0.5) * 100) / count;
 
 /** Return the keys of one query, from the lowest score to the highest.

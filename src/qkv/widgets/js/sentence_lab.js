@@ -39,6 +39,7 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 /** @typedef {{ sentence: string, word: number, layer: 1 | 2 | "both", head: 1 | 2 | "both", matrix: boolean,
  *   temperature: number, scaled: boolean, positions: boolean, heads: boolean[][], layers: boolean[], handles: string[],
  *   changing: number, typing: boolean, draft: string | null, turning: string, marks: boolean[] | null }} State */
+/** @typedef {Event & { target: HTMLInputElement }} Pressed */
 /** @typedef {{ problem: "unknown", unknown: string[] }
  *   | { problem: "length", unknown?: undefined }} Problem */
 /** @typedef {object} Seen
@@ -403,7 +404,7 @@ const arcs = (
 function aside(seen, state, set, id) {
   const draft = state.draft ?? (seen.problem ? state.sentence : null);
   const at = seen.problem || draft !== null ? 0 : Math.max(0, seen.changing) / (Math.max(ROOMY, seen.words.length) - 1);
-  return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft === null ? picker(/** @type {Seen} */ (seen), set, id) : offers(draft, set)}</div>`;
+  return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft !== null ? offers(draft, set) : state.typing ? nothing : picker(/** @type {Seen} */ (seen), set, id)}</div>`;
 }
 
 /** Return a choice of the words that can replace the one that is being changed.
@@ -429,12 +430,12 @@ const chipText = (/** @type {string} */ word) =>
 
 /** Return radio buttons as words in boxes.
  * @param {{ label: unknown, name: string, value: string, options: { value: string, label: unknown }[],
- *   onChange: (value: string) => void }} parts */
+ *   onChange: (value: string, event: Pressed) => void }} parts */
 const pills = ({ label, name, value, options, onChange }) => html`<fieldset class="qkv-control">
   <legend class="qkv-label">${label}</legend>
   <div class="qkv-chips">${options.map(
     (option) => html`<label class="qkv-chip qkv-pick">
-      <input class="qkv-over" type="radio" name=${name} .checked=${live(option.value === value)} @change=${() => onChange(option.value)}>
+      <input class="qkv-over" type="radio" name=${name} .checked=${live(option.value === value)} @change=${(/** @type {Pressed} */ event) => onChange(option.value, event)}>
       ${option.label}</label>`,
   )}</div>
 </fieldset>`;
@@ -447,7 +448,7 @@ function offers(draft, set) {
   if (unknown) {
     const [first] = unknown;
     return offered(
-      t`The model does not know “${shortened(first, 12)}”. These fit:`,
+      t`These fit:`,
       nearest.map((word) => [word, () => write(mended(draft, first, word), set)]),
     );
   }
@@ -488,8 +489,21 @@ const modes = ({ matrix, typing }, set, id) =>
     name: `${id}-mode`,
     value: matrix ? "matrix" : typing ? "typing" : "changing",
     options: Object.entries(MODES).map(([value, label]) => ({ value, label: label() })),
-    onChange: (mode) => set({ matrix: mode === "matrix", typing: mode === "typing", draft: null }),
+    onChange: (mode, { target }) => {
+      set({ matrix: mode === "matrix", typing: mode === "typing", draft: null });
+      if (mode === "typing") requestAnimationFrame(() => goToField(target));
+    },
   })}</div>`;
+
+/** Bring the field into view after a press on its mode, ready to be typed in. Who came by arrow keys goes on with them.
+ * @param {HTMLInputElement} mode */
+function goToField(mode) {
+  if (mode.matches(":focus-visible")) return;
+  const field = mode.closest(".qkv-widget")?.querySelector("textarea");
+  field?.focus({ preventScroll: true });
+  // The page learns the widget's new height after this frame.
+  requestAnimationFrame(() => field?.closest(".qkv-typing")?.scrollIntoView({ block: "nearest" }));
+}
 
 /** Return the changes that draw a sentence.
  * @param {string[]} words */
@@ -514,8 +528,10 @@ function field({ sentence, draft }, set) {
     const { words } = readText(theGrammar(), event.target.value);
     if (isReadable(words)) set(drawn(words));
   };
+  const [unknown] = draft === null ? [] : (readText(theGrammar(), draft).unknown ?? []);
   return html`<div class="qkv-typing">
-    <label class="qkv-control"><span class="qkv-label">${t`your sentence, drawn when it is whole`}</span>
+    <label class="qkv-control"><span class=${unknown ? "qkv-unseen" : "qkv-label"}>${t`your sentence, drawn when it is whole`}</span>
+      ${unknown ? html`<b>${t`The model does not know “${shortened(unknown, 12)}”.`}</b>` : nothing}
       <textarea autocomplete="off" autocapitalize="none" spellcheck="false" enterkeyhint="done" .value=${live(draft ?? sentence)}
         @keydown=${finish} @input=${(/** @type {{ target: HTMLTextAreaElement }} */ { target }) => write(target.value, set)}></textarea></label>
     <div class="qkv-chips">${EXAMPLES.map((text) =>

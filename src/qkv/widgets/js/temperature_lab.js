@@ -8,6 +8,7 @@ const LONG = 0.7; // a bar of at least this weight has room for its number
 const DK = html`<var>d<sub>k</sub></var>`;
 // Eighths of an octave: every √d_k is one of them, and so is 1.
 const TEMPERATURES = [0.05, ...Array.from({ length: 61 }, (_, i) => 2 ** ((i - 34) / 8)), 10];
+const ALIKE = 1.5; // weights are almost the same if the largest is at most so many times the smallest
 const DOTS = 100; // so many dots are as long as the bar of a weight of 1
 
 const warmth = logarithmic([0.05, 10], [0, 1]);
@@ -63,11 +64,11 @@ const weightsBefore = ({ scores }) => measured({ scores, d_k: 1, temperature: 1 
 /** Return the sentence about the weights.
  * @param {State} state */
 function lead(state) {
-  const { weights, spread } = measured(state);
+  const { weights } = measured(state);
   const [top, next] = weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a]);
   const before = weightsBefore(state);
   const isUndone = state.d_k > 1 && weights.every((weight, i) => Math.abs(weight - before[i]) < 0.005);
-  return html`<p class="qkv-lead">${isUndone ? undone(state) : leading(state.tokens, weights, spread, top, next)}</p>`;
+  return html`<p class="qkv-lead">${isUndone ? undone(state) : leading(state.tokens, weights, top, next)}</p>`;
 }
 
 /** @param {State} parts */
@@ -76,13 +77,12 @@ const undone = ({ temperature, d_k }) =>
 
 /** @param {string[]} tokens
  * @param {number[]} weights
- * @param {number} spread their entropy
  * @param {number} top the word with the largest weight
  * @param {number} next the word with the next one */
-function leading(tokens, weights, spread, top, next) {
+function leading(tokens, weights, top, next) {
   const name = (/** @type {number} */ i) => html`<b>${tokens[i]}</b>`;
   if (weights[top] > 0.95) return t`${name(top)} has almost all of the weight.`;
-  if (spread > 0.98 * Math.log(weights.length)) return t`All ${weights.length} words have almost the same weight.`;
+  if (weights[top] <= ALIKE * Math.min(...weights)) return t`All ${weights.length} words have almost the same weight.`;
   if (share(weights[top]) === share(weights[next])) return t`${name(top)} and ${name(next)} have the same weight.`;
   return t`${name(top)} has the largest weight, and ${name(next)} the next.`;
 }
