@@ -106,6 +106,9 @@ class Node:
     """
 
     retains: Any = None
+    parents: Sequence[Node | None] = ()  # also of a node that could not save a tensor
+    back: Back | None = None
+    saved: Sequence[Saved] = ()
     unlinking: ClassVar[list[Any]] = []  # what nodes held that are gone
 
     def __init__(

@@ -594,7 +594,10 @@ class MultiheadAttention(Module):
             if mask is not None and mask.dtype is not bool_ and not mask.is_floating_point():
                 raise AssertionError(f"only bool and floating types of {name} are supported")
         if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+            raise RuntimeError(
+                "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+                "`generate_square_subsequent_mask` to create this mask."
+            )
         xs, single = [query, key, value], query.ndim == 2
         if single or not self.batch_first:
             xs = [x.unsqueeze(0) if single else x.transpose(0, 1) for x in xs]
