@@ -157,14 +157,21 @@ def test_the_headline_says_how_many_are_alike(open_page: OpenPage):
 
 
 @pytest.mark.browser
-def test_no_number_stands_on_a_bond(open_page: OpenPage):
+def test_no_number_stands_on_a_bond_or_an_atom(open_page: OpenPage):
     widget = show(open_page(width=390), kind="graph", token=3)
     crossed = """() => {
       const box = (e) => e.getBoundingClientRect();
       const meets = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
       const lines = [...document.querySelectorAll(".qkv-thing-bond")];
       const numbers = [...document.querySelectorAll(".qkv-share-of")];
-      return numbers.filter((number) => lines.some((line) => meets(box(line), box(number)))).length;
+      const inside = (low, value, high) => Math.max(low, Math.min(value, high));
+      const covers = (atom, { left, right, top, bottom }) => {
+        const [x, y, size] = [(atom.left + atom.right) / 2, (atom.top + atom.bottom) / 2, atom.width / 2];
+        return Math.hypot(inside(left, x, right) - x, inside(top, y, bottom) - y) < size - 1;
+      };
+      const atoms = [...document.querySelectorAll(".qkv-thing-atom")];
+      return numbers.filter((number) => lines.some((line) => meets(box(line), box(number)))
+        || atoms.some((atom) => covers(box(atom), box(number)))).length;
     }"""
     assert widget.page.evaluate(crossed) == 0
 

@@ -308,7 +308,7 @@ const { atoms, at, bonds: BONDS } = MOLECULES.ethanol;
 /** The atoms, in a picture that is wider and higher than that of molecules.js. */
 const ATOMS = atoms
   .split(" ")
-  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 34) / 3), y: 26 * at[i][1] - 18 }));
+  .map((kind, i) => ({ kind, x: Math.round((40 * at[i][0] - 22) / 3), y: 26 * at[i][1] - 18 }));
 
 /** @param {Seen} parts */
 function drawGraph({ row, token }) {
@@ -317,10 +317,11 @@ function drawGraph({ row, token }) {
       svg`<line class="qkv-thing-bond" x1=${ATOMS[a].x} y1=${ATOMS[a].y} x2=${ATOMS[b].x} y2=${ATOMS[b].y} />`,
   );
   const most = Math.max(...row);
+  // A weight is clear of all atoms, and right of the bond that goes up.
   const atom = (/** @type {(typeof ATOMS)[number]} */ { kind, x, y }, /** @type {number} */ i) =>
     svg`<circle class="qkv-thing-atom" cx=${x} cy=${y} r="9" /><circle class="qkv-thing-bar" cx=${x} cy=${y} r="9" style="opacity: ${0.7 * opacity(row[i], most)}" />
       <text class="qkv-thing-letter" x=${x} y=${y + 3} text-anchor="middle">${kind}</text>
-      <text class="qkv-share-of" x=${x + 8} y=${y - 8}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
+      <text class="qkv-share-of" x=${x + 3} y=${y - 11.5}>${row[i] < SEEN ? "" : shown(row[i])}</text>`;
   const { x, y } = ATOMS[token];
   return svg`${bonds}${ATOMS.map(atom)}${asking(x, y, svg`<circle class="qkv-asking" r="10" />${gripAt(7.5, 7.5)}`)}`;
 }

@@ -62,6 +62,6 @@ gggggggg`.replaceAll(`
     <rect class="qkv-asking qkv-asking-bar" x=${(U-R)/2*s} y="71" width=${r} height="47" rx="1" />`;return m`<polyline class="qkv-thing-wave" points=${ns().join(" ")} />
     <text class="qkv-share-of" x=${T-4} y="-6" text-anchor="end">${p`bars: weights, to ${E(n)}`}</text>
     ${e.map(i)}
-    ${qt(t*R*s,0,c)}`}var{atoms:os,at:fe,bonds:ye}=ue.ethanol,x=os.split(" ").map((e,t)=>({kind:e,x:Math.round((40*fe[t][0]-34)/3),y:26*fe[t][1]-18}));function is({row:e,token:t}){let s=ye.map(([c,a])=>m`<line class="qkv-thing-bond" x1=${x[c].x} y1=${x[c].y} x2=${x[a].x} y2=${x[a].y} />`),n=Math.max(...e),r=({kind:c,x:a,y:h},l)=>m`<circle class="qkv-thing-atom" cx=${a} cy=${h} r="9" /><circle class="qkv-thing-bar" cx=${a} cy=${h} r="9" style="opacity: ${.7*Mt(e[l],n)}" />
+    ${qt(t*R*s,0,c)}`}var{atoms:os,at:fe,bonds:ye}=ue.ethanol,x=os.split(" ").map((e,t)=>({kind:e,x:Math.round((40*fe[t][0]-22)/3),y:26*fe[t][1]-18}));function is({row:e,token:t}){let s=ye.map(([c,a])=>m`<line class="qkv-thing-bond" x1=${x[c].x} y1=${x[c].y} x2=${x[a].x} y2=${x[a].y} />`),n=Math.max(...e),r=({kind:c,x:a,y:h},l)=>m`<circle class="qkv-thing-atom" cx=${a} cy=${h} r="9" /><circle class="qkv-thing-bar" cx=${a} cy=${h} r="9" style="opacity: ${.7*Mt(e[l],n)}" />
       <text class="qkv-thing-letter" x=${a} y=${h+3} text-anchor="middle">${c}</text>
-      <text class="qkv-share-of" x=${a+8} y=${h-8}>${e[l]<We?"":E(e[l])}</text>`,{x:o,y:i}=x[t];return m`${s}${x.map(r)}${qt(o,i,m`<circle class="qkv-asking" r="10" />${Tt(7.5,7.5)}`)}`}export{Ye as default};
+      <text class="qkv-share-of" x=${a+3} y=${h-11.5}>${e[l]<We?"":E(e[l])}</text>`,{x:o,y:i}=x[t];return m`${s}${x.map(r)}${qt(o,i,m`<circle class="qkv-asking" r="10" />${Tt(7.5,7.5)}`)}`}export{Ye as default};
