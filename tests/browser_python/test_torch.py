@@ -1078,6 +1078,11 @@ x.index_select(0, torch.tensor([2]))
 """
 
 ADAPTIVE_AND_SEVERAL = """
+nn.Conv1d(3, 2, 2, padding="same")(x), nn.Conv2d(2, 1, (2, 3), padding="same", dilation=(1, 2))(x).shape
+nn.Conv1d(3, 2, 2, padding="valid")(x), str(nn.Conv2d(1, 2, 3, padding="same"))
+nn.Conv1d(1, 1, 2, stride=2, padding="same")
+F.conv1d(x, torch.ones(1, 3, 2), padding="other")
+F.conv1d(x, torch.ones(1, 3, 2), stride=2, padding="same")
 nn.AdaptiveMaxPool2d(1)(x), nn.AdaptiveMaxPool2d((2, 3))(x), F.adaptive_max_pool1d(x, 3)
 x = x.relu().requires_grad_(); nn.AdaptiveMaxPool2d(2)(x).sum().backward(); x.grad
 torch.linalg.qr(x)[1], torch.linalg.qr(torch.randn(2, 2, 4, 3)).Q
@@ -1174,7 +1179,7 @@ REFUSED = [
     "F.gelu(torch.tensor([torch.inf, 1.0]))",
     "F.interpolate(x[None], scale_factor=1.5)",
     "F.max_pool1d(x, 2, return_indices=True)",
-    "nn.Conv1d(2, 2, 3, padding='same')",
+    "nn.Conv1d(2, 2, 3, padding_mode='circular')",
     "torch.optim.RMSprop([x], centered=True)",
     "torch.optim.lr_scheduler.LambdaLR(torch.optim.SGD([x]), lambda n: 1).state_dict()",
     "torch.cov(x, fweights=torch.tensor([1, 1]))",

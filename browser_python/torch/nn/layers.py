@@ -435,13 +435,18 @@ class Convolution(Module):
         dtype: Kind | None = None,
     ) -> None:
         super().__init__()
-        if isinstance(padding, str) or padding_mode != "zeros":
-            refuse(f"a `padding` given by name, or a `padding_mode`, of `{type(self).__name__}`")
+        if padding_mode != "zeros":
+            refuse(f"a `padding_mode` of `{type(self).__name__}`")
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+        if padding == "same" and max(each(stride, self.axes)) > 1:
+            raise ValueError("padding='same' is not supported for strided convolutions")
         if in_channels % groups or out_channels % groups:
             raise ValueError(f"{'in' if in_channels % groups else 'out'}_channels must be divisible by groups")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size, self.stride = tuple(each(kernel_size, self.axes)), tuple(each(stride, self.axes))
-        self.padding, self.dilation = tuple(each(padding, self.axes)), tuple(each(dilation, self.axes))
+        self.padding = padding if isinstance(padding, str) else tuple(each(padding, self.axes))
+        self.dilation = tuple(each(dilation, self.axes))
         self.padding_mode, self.transposed, self.output_padding = padding_mode, False, (0,) * self.axes
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
         self.weight = Parameter(empty(out_channels, in_channels // groups, *self.kernel_size, **kind))

@@ -57,7 +57,14 @@ def check_axes(name: str, x: Tensor, n: int) -> None:
 
 
 def convolution(
-    n: int, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+    n: int,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Sizes,
+    padding: Sizes | str,
+    dilation: Sizes,
+    groups: int,
 ) -> Tensor:
     """Multiply each window of x along n axes with each filter, and add up, with zeros as padding.
 
@@ -70,6 +77,10 @@ def convolution(
         RuntimeError: `x` has other axes or channels, or a window is larger than the padded `x`.
     """
     check_axes(f"conv{n}d", x, n)
+    if isinstance(padding, str) and padding not in ("same", "valid"):
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if padding == "same" and max(each(stride, n)) > 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
     other, name = (weight, "weight") if bias is None else (bias, "bias")
     if x.dtype is not other.dtype:
         kinds = C_NAMES[x.dtype], C_NAMES[other.dtype]
@@ -81,7 +92,10 @@ def convolution(
             f"Given groups={groups}, weight of size {list(weight.shape)}, expected input{list(batch.shape)} to have "
             f"{weight.shape[1] * groups} channels, but got {batch.shape[1]} channels instead"
         )
-    batch = padded(batch, each(padding, n))
+    batch = padded(batch, each(padding, n)) if not isinstance(padding, str) else batch
+    if padding == "same":
+        gaps = [(k - 1) * d for k, d in zip(size, dilations, strict=True)]
+        batch = functional.pad(batch, [side for gap in reversed(gaps) for side in (gap // 2, gap - gap // 2)])
     if any((k - 1) * d + 1 > m for k, d, m in zip(size, dilations, batch.shape[2:], strict=True)):
         sizes = [" x ".join(map(str, one)) for one in (batch.shape[2:], size)]
         raise RuntimeError(
@@ -103,7 +117,7 @@ def conv1d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Sizes = 1,
-    padding: Sizes = 0,
+    padding: Sizes | str = 0,
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
@@ -116,7 +130,7 @@ def conv2d(
     weight: Tensor,
     bias: Tensor | None = None,
     stride: Sizes = 1,
-    padding: Sizes = 0,
+    padding: Sizes | str = 0,
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Tensor:
