@@ -20,9 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = [sys.executable]
 YIELDING = ["nice"]  # the site goes first, because the browser's tests wait for it
 PYTEST = [*PYTHON, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider"]
-# Three processes, because the grader's tests often wait. One that has no tests left takes tests from the others:
-# without this, a few long modules keep one idle.
-THREE = ["-n", "3", "--dist", "worksteal"]
+# Two processes. One that has no tests left takes tests from the other: without this, a few long modules keep one idle.
+TWO = ["-n", "2", "--dist", "worksteal"]
 # Each module runs in one process only, because its fixtures start slowly: a JupyterLab, Python on a page.
 A_FILE_EACH = ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"]
 A_NOTEBOOK_EACH = ["-n", "2", "--dist", "loadscope"]
@@ -45,7 +44,7 @@ STEPS: list[Step] = [
         [*PYTHON, "-m", "qkv.cli", "release", "--check"],
     ]),
     ("unit", "the package, the questions, the grader and the tools", [
-        [*YIELDING, *PYTEST, *THREE, SOME, "-m", "not browser and not lab and not slow", "tests"],
+        [*YIELDING, *PYTEST, *TWO, SOME, "-m", "not browser and not lab and not slow", "tests"],
     ]),
     ("site", "the site builds without a warning, in every language", [
         [*PYTHON, "tools/site.py", "build", "--languages", "zh_TW", "zh_CN"],
