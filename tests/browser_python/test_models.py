@@ -57,11 +57,11 @@ from qkv.questions import find
 print(say_in_model(find("{id}"), find("{id}").reference, passed=True))"""
 
 
-def test_a_check_runs_a_model_in_a_third_of_a_second():
+def test_a_check_runs_a_model_in_less_than_a_second():
     seconds = {}
     with interpreter() as python:
         for name in ["3.3", "7.2", *(name for name in ids() if find(name).in_model)]:
             ran = python.ask([RUNS.format(id=name)])
             assert ran["printed"].startswith("With your"), (name, ran)
             seconds[name] = ran["seconds"]  # the second time for the first two, which import what all need
-    assert max(seconds.values()) < 0.35, seconds  # of processor time; other programs on this machine do not count
+    assert max(seconds.values()) < 1, seconds  # of processor time: about a third where nothing else runs
