@@ -379,9 +379,7 @@ class Module(metaclass=TellsMissingOrAbstract):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace all parameters' numbers, their gradients and the buffers by what `fn` returns for each.
 
-        Return the module.
-
-        With `recurse`, do so in all submodules, too.
+        With `recurse`, do so in all submodules, too. Return the module.
         """
         for m in self.children() if recurse else ():
             m._apply(fn)

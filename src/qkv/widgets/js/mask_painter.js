@@ -179,7 +179,8 @@ const grid = (rows, told, state, set) => html`<table class="qkv-mask"
   )}</tbody>
 </table>`;
 
-/** Return the names of the keys, on two levels in turn: a column is narrower than a word. Of a padded sentence, a drag moves the right edge of its real words.
+/** Return the names of the keys, on two levels in turn: a column is narrower than a word. Of a padded sentence, a drag
+ * moves the right edge of its real words.
  * @param {State} parts
  * @param {SetState<State>} set */
 function keyNames({ preset, real, tokens }, set) {
