@@ -68,7 +68,7 @@ def text_of(output: Any) -> str | None:
 
 
 def run_on_page(path: Path) -> dict[str, dict[str, Any]]:
-    """Run all cells of a chapter as its page does, one after the other, and return their results by id.
+    """Run all cells of a chapter in order, as its page does, and return by cell id what `Interpreter.ask` returns.
 
     A cell that takes too long is left out when those below it run, as on the page.
     """
