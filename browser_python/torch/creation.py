@@ -71,6 +71,7 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
         ValueError: the lists have another shape, or an element is a string or a tensor with axes.
         TypeError: a number is in the place of a list, or a list in the place of a number.
         RuntimeError: an element is neither a number nor a string.
+        NotImplementedError: a number is complex.
     """
     data = data if is_number(data) else as_list(data)
     if not isinstance(data, (list, tuple, range)):
@@ -145,7 +146,7 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     The dtype is inferred: float32 (the default dtype) if a number is a float, else int64, or bool.
 
     Raises:
-        ValueError, TypeError, RuntimeError: see `flatten_nested` and `check_range`.
+        ValueError, TypeError, RuntimeError, NotImplementedError: see `flatten_nested`, `check_range` and `placed`.
     """
     data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
     dtype = as_dtype(dtype)

@@ -51,6 +51,8 @@ def joined(parts: list[tuple[Any, int]], rows: int, out: Any) -> Any:
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an axis that all of them have. The dtype is that to which all promote.
 
+    Tensors of the shape (0,) are left out, whatever axes the others have.
+
     Raises:
         ValueError: there are none.
         TypeError: one of them is not a tensor.
@@ -396,7 +398,10 @@ def triu(x: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def places_of_matrix(row: int, col: int) -> list[tuple[int, int]]:
-    """Return the places of all numbers of a matrix: their rows and columns."""
+    """Return the places (row, column) of all numbers of a matrix of `row` rows and `col` columns, row by row.
+
+    A negative size raises a RuntimeError.
+    """
     for name, size in (("row", row), ("col", col)):
         if whole(size, name) < 0:
             raise RuntimeError(f"{name} must be non-negative, got{size}")

@@ -118,12 +118,18 @@ def of_each_matrix(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def refuse_rounding(name: str) -> NoReturn:
-    """Refuse a matrix that is nearly singular: the result would be made of rounding errors, which are others in torch."""
+    """Raise the NotImplementedError for a matrix that is nearly singular.
+
+    The result would be made of rounding errors, which are others in torch.
+    """
     refuse(f"`linalg.{name}` of a matrix that is nearly singular, so that rounding errors decide,")
 
 
 def check_pivot(name: str, a: Tensor, i: int, pivot: float) -> None:
-    """Refuse the matrix if so little is left of its column i after the elimination of the columns before."""
+    """Refuse the matrix (`refuse_rounding`) if too little is left of its column i: rounding errors would decide.
+
+    `pivot` is what the elimination of the columns before has left. If it is 0, nothing happens.
+    """
     if pivot and abs(pivot) < CANCELLED * finfo(a.dtype).eps * float(a.detach()[:, i].abs().max()):
         refuse_rounding(name)
 

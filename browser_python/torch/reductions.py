@@ -260,7 +260,7 @@ def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
     """Raise torch's error for `name` if `dim` has an empty axis, which has no extreme.
 
     Raises:
-        RuntimeError: `dim` is None, and `x` is empty.
+        RuntimeError: `dim` is None, and `x` is empty; for `argmax` and `argmin`, an IndexError.
         IndexError: an axis in `dim` is empty.
     """
     if 0 in x.shape and (all_zero := [d for d in axes_of(dim, x.ndim) if x.shape[d] == 0]):
@@ -299,7 +299,7 @@ def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
 
 @method
 def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> NamedResults:
-    """Return the smallest and the largest number along an axis, or of all numbers."""
+    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max)."""
     names = ("min", "max")
     return named_results("aminmax", amin(x, dim, keepdim), amax(x, dim, keepdim), names=names)
 

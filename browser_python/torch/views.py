@@ -143,10 +143,11 @@ def mT(x: Tensor) -> Tensor:
 
 @method
 def view(x: Tensor, *sizes: Any) -> Tensor:
-    """Return a view in another shape, in which one size may be −1.
+    """Return a view in another shape, in which one size may be −1. `view(dtype)` takes only the tensor's own dtype.
 
     Raises:
         RuntimeError: the shape has another number of elements, or would need a copy.
+        NotImplementedError: a view with another dtype.
     """
     if len(sizes) == 1 and isinstance(sizes[0], Kind):
         if sizes[0] is not x.dtype:

@@ -28,7 +28,7 @@ def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None)
 
 
 def refuse_older(function: str, size_average: bool | None, reduce: bool | None) -> None:
-    """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
+    """Raise a NotImplementedError if one of the older arguments in place of `reduction` is set, also to False."""
     refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
 
 
@@ -43,7 +43,7 @@ def warn_of_sizes(x: Tensor, target: Tensor) -> None:
 
 
 def check_floating(name: str, *xs: Tensor) -> None:
-    """Raise torch's error if all of these tensors have a dtype of integers or bools."""
+    """Raise torch's NotImplementedError, which has this name, if all of these tensors hold integers or bools."""
     if all(x.dtype.kind < FLOATING for x in xs):
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[xs[0].dtype]}'")
 

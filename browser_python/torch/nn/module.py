@@ -181,7 +181,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or a name for one that is None."""
+        """Add a parameter, or a name for one that is None. Errors are those of `check_member`."""
         check_member(self, name, param, Parameter)
         self._parameters[name] = param
 
@@ -437,7 +437,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def apply(self, f: Callable[[Module], object]) -> Self:
-        """Call a function with each module in this one, from the inside out, and with this one last; return it."""
+        """Call a function with each module in this one, from the inside out, and last with this one. Return it."""
         for m in self.children():
             m.apply(f)
         f(self)
@@ -526,7 +526,10 @@ def check_member(module: Module, name: str, value: object, kind: type) -> None:
 
 
 def check_replacement(value: object, kind: type | None, what: str) -> None:
-    """Raise torch's error if a value cannot replace a member."""
+    """Raise a TypeError unless a value can replace a member: None, or one of the class `kind` if that is given.
+
+    `what` says in the error what the member is.
+    """
     if value is not None and not (kind and isinstance(value, kind)):
         raise TypeError(f"cannot assign '{typename(value)}' as {what} or None expected)")
 
