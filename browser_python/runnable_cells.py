@@ -47,7 +47,10 @@ def is_skipped(cell: dict[str, Any]) -> bool:
 
 
 def printed_by_cell(notebook: Any) -> dict[str, str]:
-    """Return the text that each cell of an executed notebook prints, by id, without cells with a picture or widget."""
+    """Return the text that each cell of an executed notebook prints, by id.
+
+    Left out are cells without output, with a picture or widget, or with the tag remove-cell.
+    """
     texts: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.cell_type != "code" or "remove-cell" in cell.metadata.get("tags", []):
