@@ -111,7 +111,8 @@ def merged(pieces: list[TTFont]) -> TTFont:
 def style(page: str) -> str:
     """Return the style element that contains a page's Chinese characters as fonts; "" for a page without any.
 
-    A page in Chinese has none either: it has thousands of characters, and its reader has a font for them.
+    A page in Chinese has none either: it has thousands of characters, and its reader has a font for them. Errors are
+    those of `face`.
 
     Widgets may later show other characters. A browser then fetches the file of all of them, which qkv.css names.
     """

@@ -61,8 +61,10 @@ class ProvidedCache:
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Write new keys and values into the reserved places, and return all so far.
 
-        The first append may bring several positions, each later one brings one.
+        The first append may bring several positions, each later one brings one. Behind the last place, nothing is kept.
 
+        Shapes:
+            k, v (B, 1, new positions, d); the results (B, 1, positions so far, d)
         Raises:
             ValueError: k or v does not have four axes.
         """
