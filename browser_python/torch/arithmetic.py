@@ -522,6 +522,9 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
     """Return the numbers of `a` where the condition holds, and of `b` elsewhere, with broadcasting.
 
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
+
+    Raises:
+        RuntimeError: the condition is not bool, or the shapes do not broadcast.
     """
     if a is None:
         return cond.nonzero(as_tuple=True)
@@ -697,7 +700,11 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 @method
 def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    """Return a + w·(b − a), computed from the nearer one of a and b."""
+    """Return a + w·(b − a), computed from the nearer one of a and b.
+
+    Raises:
+        NotImplementedError: a is not floating-point.
+    """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
     if not isinstance(w, Tensor):

@@ -329,6 +329,8 @@ def arange(
 
     Raises:
         RuntimeError: the step is 0, or leads away from the end.
+        TypeError: there is a step without an end.
+        NotImplementedError: the dtype is bool.
     """
     if end is None and step != 1:
         raise TypeError("arange() received an invalid combination of arguments: a step without an end")
@@ -375,7 +377,7 @@ def points(start: float, end: float, steps: int, kind: Kind | None = None) -> li
 
 
 def number_of_steps(steps: int) -> int:
-    """Return the argument `steps`, or raise torch's error if it is no integer, or negative."""
+    """Return the argument `steps`; raise a TypeError if it is no integer, or a RuntimeError if it is negative."""
     if whole(steps, "steps") < 0:
         raise RuntimeError("number of steps must be non-negative")
     return whole(steps, "steps")
@@ -437,7 +439,10 @@ def hann_window(n: int, periodic: bool = True, *, dtype: Kind | None = None) -> 
 def hamming_window(
     n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
-    """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic."""
+    """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic.
+
+    For n = 1 it is 1. A negative n raises a RuntimeError.
+    """
     n = whole(n, "window_length")
     if n < 0:
         name = "hann" if alpha == 0.5 else "hamming"

@@ -65,7 +65,11 @@ def norm(
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers."""
+    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers.
+
+    Raises:
+        TypeError: `ord` is no number.
+    """
     if not isinstance(ord, NUMBERS):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
@@ -385,7 +389,11 @@ def matrix_norm(
     *,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """Return the norm `ord` of the matrices in two axes."""
+    """Return the norm `ord` of the matrices in two axes; see `norm`.
+
+    Raises:
+        RuntimeError: x has fewer than two axes.
+    """
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     return norm(x, ord, list(dim), keepdim, dtype=dtype)

@@ -106,6 +106,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
     Shapes:
         x (..., n_in); weight (n_out, n_in), or (n_in); bias (n_out); result (..., n_out), or (...)
+    Raises:
+        RuntimeError: the dtypes differ, or the sizes do not fit.
     """
     if bias is not None and x.dtype is not weight.dtype:
         kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
@@ -213,7 +215,8 @@ def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation.
 
     Raises:
-        NotImplementedError: a number is infinite, or x is not floating-point.
+        NotImplementedError: a number is +∞, or x is not floating-point.
+        RuntimeError: `approximate` is not "none" or "tanh".
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -402,7 +405,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
 
 def check_mixed(x: Tensor, *parameters: Tensor | None) -> None:
-    """Raise torch's error if a parameter has another dtype; only numbers of two bytes may have one of float32."""
+    """Raise a RuntimeError if a parameter has another dtype; only numbers of two bytes may have one of float32."""
     kinds = {p.dtype for p in parameters if p is not None} - {x.dtype}
     if kinds and not (x.dtype.itemsize == 2 and kinds == {float32}):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
@@ -567,6 +570,10 @@ def cross_entropy(
     Shapes:
         x (classes) or (B, classes, ...); target () or (B, ...) int64, or the shape of x; weight (classes);
         result (), or for "none" the shape of the losses, () or (B, ...)
+    Raises:
+        IndexError: a target is no class. ValueError, RuntimeError: `reduction` or `label_smoothing` is none of these,
+        or the targets have another shape or
+            dtype.
     """
     refuse_older("cross_entropy", size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
