@@ -135,7 +135,7 @@ def write_list(reasons: dict[str, dict[str, str]]) -> None:
 def main(numbers: list[str]) -> None:
     """Update the list for the chapters with these numbers ("05"), or for all.
 
-    It is written after each chapter, because this takes long.
+    It is written after each chapter, because this takes long. A notebook that itself fails raises a RuntimeError.
     """
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:
