@@ -65,7 +65,11 @@ def norm(
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers."""
+    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers.
+
+    Raises:
+        TypeError: `ord` is no number.
+    """
     if not isinstance(ord, NUMBERS):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
@@ -118,12 +122,18 @@ def of_each_matrix(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def refuse_rounding(name: str) -> NoReturn:
-    """Refuse a matrix that is nearly singular: the result would be made of rounding errors, which are others in torch."""
+    """Raise the NotImplementedError for a matrix that is nearly singular.
+
+    The result would be made of rounding errors, which are others in torch.
+    """
     refuse(f"`linalg.{name}` of a matrix that is nearly singular, so that rounding errors decide,")
 
 
 def check_pivot(name: str, a: Tensor, i: int, pivot: float) -> None:
-    """Refuse the matrix if so little is left of its column i after the elimination of the columns before."""
+    """Refuse the matrix (`refuse_rounding`) if too little is left of its column i: rounding errors would decide.
+
+    `pivot` is what the elimination of the columns before has left. If it is 0, nothing happens.
+    """
     if pivot and abs(pivot) < CANCELLED * finfo(a.dtype).eps * float(a.detach()[:, i].abs().max()):
         refuse_rounding(name)
 
@@ -379,7 +389,11 @@ def matrix_norm(
     *,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """Return the norm `ord` of the matrices in two axes."""
+    """Return the norm `ord` of the matrices in two axes; see `norm`.
+
+    Raises:
+        RuntimeError: x has fewer than two axes.
+    """
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     return norm(x, ord, list(dim), keepdim, dtype=dtype)

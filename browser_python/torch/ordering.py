@@ -84,6 +84,7 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> NamedRe
     Raises:
         IndexError: the axis is empty.
         RuntimeError: k is not from 1 to the size of the axis.
+        NotImplementedError: x is bool.
     """
     d, k = axis_of(dim, x.ndim), whole(k, "k")
     if x.dtype is bool_:

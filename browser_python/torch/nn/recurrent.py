@@ -136,7 +136,9 @@ class Layers(Recurrent):
                 doubles
             the outputs' last axis and the states' first one
         Raises:
-            RuntimeError: the last axis of `x` is not `input_size`.
+            RuntimeError: the last axis of `x` is not `input_size`, or a state in `hx` has another shape.
+            ValueError: `x` and the weights have different dtypes.
+            NotImplementedError: `x` is a packed sequence.
         """
         if not isinstance(x, Tensor):
             refuse(f"a packed sequence for `{type(self).__name__}`")

@@ -169,8 +169,10 @@ def pooled(
     `sizes` are those of a window, the steps (None: those of a window), the padding, filled with `value`, and the
     dilation.
 
+    Shapes:
+        x (batch, channels, *sizes) or without the batch; the result as x, with the number of windows for each size
     Raises:
-        RuntimeError: `x` has other axes, the padding exceeds half a window, or a window exceeds the padded `x`.
+        RuntimeError: `x` has more or fewer axes, the padding exceeds half a window, or a window exceeds the padded `x`.
     """
     n = int(name[-2])
     check_axes(name, x, n)
