@@ -35,17 +35,11 @@ def checked_kinds() -> set[str]:
 
 
 def drop_annotations(tree: ast.Module, kinds: set[str]) -> None:
-    """Change the tree: without the annotations of functions, but for parameters of these kinds of outer functions.
-
-    Those of the methods of `Tensor` remain, too.
-    """
-    kept = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Tensor"]
-    own = [part for node in kept for part in node.body]
-    outer = {id(part) for f in [*tree.body, *own] if isinstance(f, ast.FunctionDef) for part in ast.walk(f.args)}
+    """Change the tree: without the annotations of functions, except those of a parameter of these kinds."""
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation:
             parts = set(ast.unparse(node.annotation).split(" | "))
-            node.annotation = node.annotation if id(node) in outer and parts <= kinds else None
+            node.annotation = node.annotation if parts <= kinds else None
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             node.returns = None
 

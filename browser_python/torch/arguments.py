@@ -11,14 +11,24 @@ from inspect import unwrap
 from types import NoneType
 from typing import Any, NamedTuple
 
-from .dtypes import FLOATING, bool_
+from .dtypes import FLOATING, bool_, dtype
 from .missing import refuse
 from .numbers import INTEGERS, NUMBERS
 from .randomness import Generator
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
-SECOND = {"bmm": "mat2", "dot": "tensor", "lerp": "end", "mm": "mat2", "mv": "vec", "outer": "vec2"}  # torch's, for "b"
+SECOND = {"bmm": "mat2", "dot": "tensor", "ger": "vec2", "lerp": "end", "lerp_": "end", "mm": "mat2", "mv": "vec"}
+SECOND |= {"outer": "vec2", "pow": "exponent", "pow_": "exponent"}  # torch's, for "b"
+OF = {  # torch's names of other parameters, by function
+    "addr_": {"a": "vec1", "b": "vec2"},
+    "broadcast_to": {"shape": "size"},
+    "bucketize": {"v": "input"},
+    "searchsorted": {"a": "sorted_sequence", "v": "input"},
+    "split": {"size": "split_size_or_sections"},
+    "tensor_split": {"k": "sections"},
+    "where": {"a": "input"},
+}
 # These functions also accept a number for a tensor, because they implement operators.
 OPERATORS = (
     *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "pow"),
@@ -61,6 +71,7 @@ KINDS = {
     "Axes": Kind("tuple of ints", (*INTEGERS, *SEVERAL, NoneType)),
     "Sizes": Kind("tuple of ints", (*INTEGERS, *SEVERAL)),
     "Sequence[int]": Kind("tuple of ints", SEVERAL),
+    "Kind": Kind("torch.dtype", (dtype, type)),
     "Generator": Kind("Generator", (Generator,)),
     "None": Kind("None", (NoneType,)),
 }
@@ -90,12 +101,18 @@ def number_of(value: Any, kind: Kind) -> Any:
 class Signature:
     """What a function takes: the places of its arguments, and their kinds."""
 
-    def __init__(self, name: str, function: Callable[..., Any], named: dict[str, str], skip: int) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], names: dict[str, str], skip: int) -> None:
         """Take torch's names of arguments by ours, and how many arguments torch does not count: 1 of a method."""
+        named = names if names is not NAMES else {**NAMES, "b": SECOND.get(name, "other"), **OF.get(name, {})}
+        if skip and name == "split":
+            named["size"] = "split_size"
         code, annotations = unwrap(function).__code__, function.__annotations__
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        named = {our: word for our, word in named.items() if word != "input" or our in given[:1] or name in OF}
         self.name, self.named, self.skip = name, named, skip
         self.ours = {named.get(our, our): our for our in given}
+        numpys = {"x", "a"} if names is NAMES else set()  # which torch takes, too, for `input`
+        self.only_ours = set(given) - set(self.ours) - numpys
         self.places = given[: code.co_argcount]
         checked = [our for our in given if our not in ANY_VALUE and our in annotations]
         self.kinds = {our: kind for our in checked if (kind := kind_of(annotations[our]))}
@@ -134,8 +151,7 @@ def check_arguments(
     It also takes torch's names of arguments, and a tensor `out` for the result. A function without checked arguments
     stays as it is. `names` has torch's names by ours; `skip` is 1 for a method.
     """
-    named = names if names is not NAMES else {**NAMES, "b": SECOND.get(name, "other")}
-    signature = Signature(name, function, named, skip)
+    signature = Signature(name, function, names, skip)
     if not signature.kinds:
         return function
 
@@ -150,9 +166,11 @@ def check_arguments(
         if one_tuple and len(args) > 1 and isinstance(args[1], (*INTEGERS, Tensor)):
             given = type(args[1]).__name__
             raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not {given}")
+        if wrong := [given for given in kwargs if given in signature.only_ours]:
+            raise TypeError(f"{name}() got an unexpected keyword argument '{wrong[0]}'")
         ours = {signature.ours.get(given, given): value for given, value in kwargs.items()}
         if "out" not in signature.ours and (out := ours.pop("out", None)) is not None:
-            return written(name, checked(*args, **ours), out)
+            return written(name, function(*args, **ours), out)
         values = [
             signature.checked(our, value, place)
             for place, (our, value) in enumerate(zip(signature.places, args, strict=False))

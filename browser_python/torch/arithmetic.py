@@ -672,17 +672,17 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 
 @method
-def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    """Return a + w·(b − a), computed from the nearer one of a and b. All have the dtype of a, or a RuntimeError is raised."""
+def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
+    """Return a + weight·(b − a), computed from the nearer one of a and b. All have the dtype of a, or a RuntimeError is raised."""
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
-    for name, t in (("end", b), ("weight", w)):
+    for name, t in (("end", b), ("weight", weight)):
         if isinstance(t, Tensor) and t.dtype is not a.dtype and (t.ndim or t is b):
             kinds = f"{C_NAMES[a.dtype]} for `{name}` but got dtype {C_NAMES[t.dtype]}"
             raise RuntimeError(f"expected dtype {kinds}")
-    if not isinstance(w, Tensor):
-        return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
-    return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+    if not isinstance(weight, Tensor):
+        return a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
+    return where(FUNCTIONS["abs"](weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
 def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:

@@ -134,10 +134,13 @@ def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
 
     Raises:
         AssertionError, NotImplementedError: the device is CUDA, or another one that is not the CPU.
+        TypeError, RuntimeError: `requires_grad` is no bool, or the dtype is not floating-point.
     """
     check_device(device)
     if requires_grad is not None:
         check_flag("requires_grad", requires_grad)
+    if requires_grad and t.dtype.kind < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return t.requires_grad_() if requires_grad else t
 
 

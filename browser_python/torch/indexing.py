@@ -317,8 +317,9 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
         RuntimeError: the value cannot be broadcast or does not fit the dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
     """
     picked = bool(selection(x, key).picks)
-    check_leaf(x)
-    if any(isinstance(k, Tensor) and k._data is x._data for k in (key if isinstance(key, tuple) else (key,))):
+    parts = key if isinstance(key, tuple) else (key,)
+    check_leaf(x, part=not picked and any(part is not ... and part != ALL for part in parts))
+    if any(isinstance(k, Tensor) and k._data is x._data for k in parts):
         raise RuntimeError(SHARED)
     shape, places = chosen_places(x, key)
     if not isinstance(value, Tensor):

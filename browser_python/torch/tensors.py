@@ -761,10 +761,10 @@ def type_name(t: Tensor) -> str:
     return f"torch.{TYPE_NAMES[t.dtype]}Tensor"
 
 
-def check_leaf(t: Tensor) -> None:
+def check_leaf(t: Tensor, part: bool = False) -> None:
     """Raise a RuntimeError if an in-place operation on `t` would change a leaf that requires grad, itself or its base.
 
-    While gradients are not recorded, it may.
+    While gradients are not recorded, it may. With `part`, only a part of `t` is changed.
     """
     if t._inference and not State.inference:
         raise RuntimeError(
@@ -773,7 +773,7 @@ def check_leaf(t: Tensor) -> None:
         )
     root = t if t._view is None else t._view[0]
     if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
-        kind = "leaf Variable" if root is t else "view of a leaf Variable"
+        kind = "leaf Variable" if root is t and not part else "view of a leaf Variable"
         raise RuntimeError(f"a {kind} that requires grad is being used in an in-place operation.")
 
 

@@ -47,7 +47,7 @@ ACCEPTED |= {
     "grad 1",
 }
 ACCEPTED |= {"matrix_rank tol", "unfold 3", "unfold 4", "unfold stride", "unfold dilation", "interpolate size"}
-ACCEPTED |= {"eigvalsh UPLO"}
+ACCEPTED |= {"eigvalsh UPLO", "tensor_split sections"}
 
 
 def calls() -> Iterator[tuple[ast.Module, ast.Call, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from abc import ABC
+from inspect import signature
 from itertools import permutations
 from pathlib import Path
 from types import ModuleType
@@ -1206,6 +1207,40 @@ F.scaled_dot_product_attention(x[0, 0], x[0], x[0])
 F.normalize(x, dim=None), F.normalize(x, dim=(0, 1))
 x.sum(torch.tensor(1)), x.topk(torch.tensor(2)), x.clamp(torch.tensor(0)), F.avg_pool1d(x, torch.tensor(2))
 x.std(correction=0.5)
+torch.pow(x, exponent=2), torch.lerp(x, x + 1, weight=0.5), torch.addmm(input=torch.ones(3, 3), mat1=x[0], mat2=x[0].T)
+torch.split(x, split_size_or_sections=1), x.split(split_size=2), torch.tensor_split(x, sections=2)
+torch.bucketize(input=x, boundaries=x[0, 0]), torch.searchsorted(sorted_sequence=x[0, 0], input=x)
+torch.broadcast_to(x, size=(2, 3, 4)), x.clone().copy_(other=x), torch.ger(x[0, 0], vec2=x[0, 1])
+torch.exp(x=x), torch.pow(a=x, exponent=2), x.mul(other=x)
+torch.mul(x, b=x)
+x.mul(b=x)
+F.relu(x=x)
+nn.Linear(4, 2)(input=x), nn.LayerNorm(4)(input=x), nn.Sequential(nn.ReLU())(input=x)
+nn.Embedding(3, 2)(input=torch.arange(2)), nn.Bilinear(4, 4, 2)(input1=x, input2=x)
+nn.Linear(4, 2)()
+"""
+# What torch says of two dtypes, of leaves, and of settings.
+WORDS = """
+x[0] @ torch.ones(4).long()
+x[0].long() @ torch.ones(4)
+x @ x.mT.long()
+x[0] @ x[0].mT.long()
+torch.addmm(torch.ones(3, 3), x[0], x[0].T.long())
+torch.addmm(torch.ones(3, 3), x[0].double(), x[0].T)
+torch.tensor([1], requires_grad=True)
+torch.ones(2).long().requires_grad_()
+x.requires_grad_(); x[0] = 1
+x.requires_grad_(); x[..., :1] = 1
+x.requires_grad_(); x[:] = 1
+x.requires_grad_(); x[...] = 1
+x.requires_grad_(); x[x > 0] = 1
+F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3).long())
+F.scaled_dot_product_attention(x, x, x, torch.ones(3, 3).double())
+F.scaled_dot_product_attention(x.double(), x.double(), x.double(), torch.ones(3, 3))
+torch.optim.Adam([x], lr="a")
+torch.optim.Adam([x], lr=math.nan)
+torch.optim.Adam([x], betas=(0.9,))
+torch.optim.Adam([x], betas=0.9)
 """
 
 NO_TENSORS = [
@@ -1471,6 +1506,13 @@ def test_dir_lists_the_names_of_torch(place: str):
     found = eval(place, {"torch": torch, "nn": torch.nn})
     differ = {name for name in {*theirs} ^ {*ours} if not name.startswith("_")} - {"volatile"}  # torch hides this one
     assert {name for name in differ if not isinstance(getattr(found, name, None), ModuleType)} == set()  # loaded since
+
+
+def test_layers_name_their_inputs_as_in_torch():
+    for name, kind in vars(page_torch.nn).items():
+        if isinstance(kind, type) and "forward" in vars(kind) and hasattr(torch.nn, name):
+            theirs, ours = (list(signature(k.forward).parameters) for k in (getattr(torch.nn, name), kind))
+            assert ours == theirs or {"args", "a"} & {*ours}, name  # of these, the function has the names
 
 
 def test_a_model_may_be_abstract():

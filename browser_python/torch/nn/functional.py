@@ -732,7 +732,7 @@ def scaled_dot_product_attention(
         result (..., n_q, d_v)
     Raises:
         RuntimeError: one has fewer than 2 axes, `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
-            neither bool nor floating-point.
+            neither bool nor float32 nor of the dtype of q.
     """
     if min(x.ndim for x in (q, k, v)) < 2:
         sizes = "query.dim: {} key.dim: {} and value.dim: {}".format(*(x.ndim for x in (q, k, v)))
@@ -759,9 +759,15 @@ def scaled_dot_product_attention(
         future = ones(q.shape[-2], k.shape[-2], dtype=bool_).triu(1)
         scores = scores.masked_fill(future, -math.inf)
     if attn_mask is not None:
-        if attn_mask.dtype is not bool_ and not attn_mask.is_floating_point():
-            raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}")
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
+        if attn_mask.dtype not in (bool_, float32, q.dtype):
+            given = f"attn_mask.dtype: {C_NAMES[attn_mask.dtype]} and  query.dtype: {C_NAMES[q.dtype]}"
+            raise RuntimeError(
+                f"Expected attn_mask dtype to be bool or float or to match query dtype, but got {given} instead."
+            )
+        if attn_mask.dtype is bool_:
+            scores = scores.masked_fill(~attn_mask, -math.inf)
+        else:
+            scores = scores + attn_mask.to(q.dtype)
     weights = scores.softmax(-1)
     if is_causal or attn_mask is not None:  # a row without any key has the weights 0, not nan
         weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)

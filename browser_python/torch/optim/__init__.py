@@ -152,10 +152,10 @@ def check_settings(group: dict[str, Any]) -> None:
     A TypeError is raised for a learning rate that is no number.
     """
     for name, value in group.items():
-        for i, beta in enumerate(value if name == "betas" else ()):
+        for i, beta in enumerate((value[0], value[1]) if name == "betas" else ()):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        if name not in ("betas", "params") and (name == "lr" or value is not None) and value < 0:
+        if name not in ("betas", "params") and (name == "lr" or value is not None) and not value >= 0.0:
             named = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {named}: {value}")
 
