@@ -216,7 +216,10 @@ def selection(t: Tensor, key: Any) -> Selection:
 
 
 def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
-    """Return the shape of `t[key]`, and the position of each of its numbers in the storage."""
+    """Return the shape of `t[key]`, and the position of each of its numbers in the storage.
+
+    `selection` and `Selection.places` list the errors.
+    """
     found = selection(t, key)
     return found.places() if found.picks else (found.shape, offsets_of(found.shape, found.strides, found.offset))
 
@@ -273,7 +276,10 @@ def rows_by_kernel(x: Tensor, index: Tensor) -> Tensor:
 
 
 def scattered(shape: Sequence[int], places: array[int], columns: int, g: Tensor) -> Tensor:
-    """Return zeros of this shape, with each row of the gradient `g` added to the row at its place."""
+    """Return zeros of this shape, with each row (`columns` numbers) of the gradient `g` added to the row at its place.
+
+    It needs the kernel `scatter` for the dtype of `g`.
+    """
     out = tensor_of(array(g.dtype.code, bytes(product(shape) * g.dtype.itemsize)), shape, g.dtype)
     numbers = g._buffer()
     KERNELS["scatter", g.dtype](address_of(out._data), address_of(numbers), address_of(places), len(places), columns)
@@ -313,8 +319,8 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     """Write a number or a tensor, broadcast to the shape of `x[key]`, into `x[key]`.
 
     Raises:
-        TypeError: the value is a list, a tuple or None.
-        RuntimeError: the value cannot be broadcast or does not fit the dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
+        TypeError: the value is a list, a tuple or None. RuntimeError: the value cannot be broadcast or does not fit the
+        dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
     """
     picked = bool(selection(x, key).picks)
     parts = key if isinstance(key, tuple) else (key,)
@@ -343,7 +349,10 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
 
 
 def write_at(x: Tensor, shape: Sequence[int], places: list[int], flat: Callable[[], list[int]], value: Tensor) -> None:
-    """Write a value, broadcast to this shape, to these positions of the storage; `flat` returns those in `x` itself."""
+    """Write a value, broadcast to this shape, to these positions of the storage; `flat` returns those in `x` itself.
+
+    The write is counted, and recorded for gradients.
+    """
     storage = x._data
     for place, number in zip(places, to_array(numbers_as(broadcast_view(value, shape), x.dtype), x.dtype), strict=True):
         storage[place] = number
@@ -418,7 +427,8 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     The result has the shape of `index`.
 
     Raises:
-        RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of bounds.
+        RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of
+        bounds.
     """
     refuse_set("gather", sparse_grad=sparse_grad)
     d = axis_of(dim, x.ndim)

@@ -200,6 +200,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Raises:
         TypeError: the source is no tensor.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
+        NotImplementedError: one tensor has no axes, and another has.
     """
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_add(): argument 'src' (position 3) must be Tensor, not {type(src).__name__}")
@@ -255,7 +256,11 @@ def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @method
 def index_fill_(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
-    """Write one value into the parts of `x` at these indices of the axis `dim`, and return `x`."""
+    """Write one value into the parts of `x` at these indices of the axis `dim`, and return `x`.
+
+    Raises:
+        RuntimeError: the value is a tensor with axes.
+    """
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."

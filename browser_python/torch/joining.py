@@ -51,6 +51,8 @@ def joined(parts: list[tuple[Any, int]], rows: int, out: Any) -> Any:
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an axis that all of them have. The dtype is that to which all promote.
 
+    Tensors of the shape (0,) are left out, whatever axes the others have.
+
     Raises:
         ValueError: there are none.
         TypeError: one of them is not a tensor.
@@ -132,7 +134,8 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
 
     Raises:
-        RuntimeError: the size is not positive, or the sizes do not sum to that of the axis.
+        RuntimeError: the size is not positive, the sizes do not sum to that of the axis, or there is no axis.
+        TypeError: the size is no int or sequence.
     """
     if not x.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -182,7 +185,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
 
-    They are views.
+    They are views. A tensor without axes raises a RuntimeError.
     """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -316,7 +319,7 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal, else 0.
 
-    `offset` says which: 1 is the one above the main diagonal.
+    `offset` says which: 1 is the one above the main diagonal. It is a RuntimeError if the two axes are the same.
     """
     a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
     if a == b:
@@ -333,7 +336,11 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 
 
 def block_diag(*ts: Tensor) -> Tensor:
-    """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row."""
+    """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row.
+
+    Raises:
+        RuntimeError: a tensor has more than two axes.
+    """
     for i, t in enumerate(ts):
         if t.ndim > 2:
             raise RuntimeError(
@@ -408,7 +415,10 @@ def triu(x: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def places_of_matrix(row: int, col: int) -> list[tuple[int, int]]:
-    """Return the places of all numbers of a matrix: their rows and columns."""
+    """Return the places (row, column) of all numbers of a matrix of `row` rows and `col` columns, row by row.
+
+    A negative size raises a RuntimeError.
+    """
     for name, size in (("row", row), ("col", col)):
         if whole(size, name) < 0:
             raise RuntimeError(f"{name} must be non-negative, got{size}")

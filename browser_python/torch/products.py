@@ -44,7 +44,8 @@ def check_product(a: object, b: object) -> None:
 
     Raises:
         TypeError: one is not a tensor.
-        RuntimeError: one has no axes, the dtypes differ or are bool, or the sizes do not fit.
+        RuntimeError: one has no axes, the dtypes differ, or the sizes do not fit.
+        NotImplementedError: both are bool.
     """
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
         (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
@@ -321,7 +322,10 @@ def einsum(equation: str, *ops: Any) -> Tensor:
 
 
 def take_diagonals(x: Tensor, term: str, i: int = 0) -> tuple[Tensor, str]:
-    """Take the diagonal of operand number i, `x`, for each letter that occurs twice in its term; return the result and its term."""
+    """Take the diagonal of operand number i, `x`, for each letter that occurs twice in its term.
+
+    Return the result and its term, in which the letter is last. Axes of other sizes raise a RuntimeError.
+    """
     for c in sorted(set(term)):
         while term.count(c) > 1:
             p, q = term.index(c), term.rindex(c)

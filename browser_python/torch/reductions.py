@@ -260,7 +260,7 @@ def check_not_empty(x: Tensor, dim: Axes, name: str) -> None:
     """Raise torch's error for `name` if `dim` has an empty axis, which has no extreme.
 
     Raises:
-        RuntimeError: `dim` is None, and `x` is empty.
+        RuntimeError: `dim` is None, and `x` is empty; for `argmax` and `argmin`, an IndexError.
         IndexError: an axis in `dim` is empty.
     """
     if 0 in x.shape and (all_zero := [d for d in axes_of(dim, x.ndim) if x.shape[d] == 0]):
@@ -299,7 +299,7 @@ def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
 
 @method
 def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> NamedResults:
-    """Return the smallest and the largest number along an axis, or of all numbers."""
+    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max)."""
     names = ("min", "max")
     return named_results("aminmax", amin(x, dim, keepdim), amax(x, dim, keepdim), names=names)
 
@@ -412,7 +412,7 @@ def place_of_median(v: Numbers) -> int:
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     """Return the median of all numbers, the lower one of two; nan if there is nan, or no number.
 
-    Along an axis, return a named tuple (values, indices).
+    Along an axis, return a named tuple (values, indices). A bool tensor raises a NotImplementedError.
     """
     if x.dtype is bool_:
         name = "median_cpu" if dim is None else "median_out"
@@ -453,7 +453,7 @@ def nansum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | 
 
 @method
 def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
-    """Return log Σ exp x over these axes, computed without overflow."""
+    """Return log Σ exp x over these axes, computed without overflow. It is a TypeError if they are None."""
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' (position 1) must be tuple of ints, not NoneType")
     x = x.float() if x.dtype is bool_ else x
@@ -466,7 +466,11 @@ def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
 
 
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
-    """Return log(exp a + exp b), computed without overflow."""
+    """Return log(exp a + exp b), computed without overflow.
+
+    Raises:
+        NotImplementedError: neither is floating-point.
+    """
     if a.dtype.kind < FLOATING and b.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{TYPE_NAMES[a.dtype]}'")
     top = where(a > b, a, b).detach()
@@ -649,7 +653,12 @@ def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, ap
 
 @method
 def trace(x: Tensor) -> Tensor:
-    """Return the sum of the diagonal of a matrix."""
+    """Return the sum of the diagonal of a matrix.
+
+    Raises:
+        RuntimeError: x has not two axes.
+        NotImplementedError: x is bool.
+    """
     if x.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {x.ndim}")
     if x.dtype is bool_:

@@ -385,7 +385,8 @@ class Tensor(metaclass=TellsMissing):
         """The gradient that `backward` has accumulated.
 
         Raises:
-            TypeError, RuntimeError: it is set to something else than None or another tensor of the same shape and dtype.
+            TypeError, RuntimeError: it is set to something else than None or another tensor of the same shape and
+            dtype.
         """
         return self._gradient
 
@@ -739,7 +740,7 @@ def as_tensor_of(x: Tensor | float, dt: dtype) -> Tensor:
 
 
 def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return a view of `t` broadcast to this shape, without gradient history."""
+    """Return a view of `t` broadcast to this shape, to which it must broadcast, without gradient history."""
     st = [0] * (len(shape) - len(t.shape)) + [0 if n == 1 else s for n, s in zip(t.shape, t._strides, strict=False)]
     return view_of(t, shape, st, t._offset)
 
@@ -764,7 +765,8 @@ def type_name(t: Tensor) -> str:
 def check_leaf(t: Tensor, part: bool = False) -> None:
     """Raise a RuntimeError if an in-place operation on `t` would change a leaf that requires grad, itself or its base.
 
-    While gradients are not recorded, it may. With `part`, only a part of `t` is changed.
+    While gradients are not recorded, it may. A tensor that was made in inference mode cannot be changed after it
+    either. With `part`, only a part of `t` is changed.
     """
     if t._inference and not State.inference:
         raise RuntimeError(

@@ -102,7 +102,13 @@ def log_softmax(x: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Return x Wᵀ + bias."""
+    """Return x Wᵀ + bias.
+
+    Shapes:
+        x (..., n_in); weight (n_out, n_in), or (n_in); bias (n_out); result (..., n_out), or (...)
+    Raises:
+        RuntimeError: the dtypes differ, or the sizes do not fit.
+    """
     if bias is not None and x.dtype is not weight.dtype:
         kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds}")
@@ -209,7 +215,8 @@ def gelu(x: Tensor, *, approximate: str = "none") -> Tensor:
     """Return x·Φ(x), Φ the normal distribution function; with `approximate="tanh"` by its usual approximation.
 
     Raises:
-        NotImplementedError: a number is infinite, or x is not floating-point.
+        NotImplementedError: a number is +∞, or x is not floating-point.
+        RuntimeError: `approximate` is not "none" or "tanh".
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
@@ -228,7 +235,10 @@ def silu(x: Tensor, inplace: bool = False) -> Tensor:
 
 
 def activation(name: str, x: Tensor, f: Number, rule: Rule) -> Tensor:
-    """Apply a function to each number of a floating-point tensor, with a rule for its gradient."""
+    """Apply a function to each number of a floating-point tensor, with a rule for its gradient.
+
+    For another dtype, it raises a NotImplementedError with this name.
+    """
     check_floating(f"{name}_cpu", x)
     return unary_op(name, x, f, rule, x.dtype)
 
@@ -378,6 +388,8 @@ def check_floating(function: str, x: Tensor) -> None:
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, set each number to 0 with the probability p, and divide the others by 1 − p.
 
+    Return a new tensor, or with `inplace` x itself, changed. Outside of training, and for p = 0, return x as it is.
+
     Raises:
         ValueError: p is not from 0 to 1.
         RuntimeError: in training with p above 0, x is not floating-point.
@@ -393,7 +405,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
 
 
 def check_mixed(x: Tensor, *parameters: Tensor | None) -> None:
-    """Raise torch's error if a parameter has another dtype; only numbers of two bytes may have one of float32."""
+    """Raise a RuntimeError if a parameter has another dtype; only numbers of two bytes may have one of float32."""
     kinds = {p.dtype for p in parameters if p is not None} - {x.dtype}
     if kinds and not (x.dtype.itemsize == 2 and kinds == {float32}):
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
@@ -556,6 +568,14 @@ def cross_entropy(
 
     Examples of the class `ignore_index` do not count. `label_smoothing` is the share of the target that is spread over
     all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none".
+
+    Shapes:
+        x (classes) or (B, classes, ...); target () or (B, ...) int64, or the shape of x; weight (classes);
+        result (), or for "none" the shape of the losses, () or (B, ...)
+    Raises:
+        IndexError: a target is no class. ValueError, RuntimeError: `reduction` or `label_smoothing` is none of these,
+        or the targets have another shape or
+            dtype.
     """
     refuse_older("cross_entropy", size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
@@ -588,7 +608,7 @@ def nll_loss(
 ) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example.
 
-    Examples of the class `ignore_index` do not count. `reduction` is as for `cross_entropy`.
+    Examples of the class `ignore_index` do not count. `reduction` and the shapes are as for `cross_entropy`.
 
     Raises:
         IndexError: a target is no class.

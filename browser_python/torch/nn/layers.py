@@ -627,7 +627,11 @@ class MultiheadAttention(Module):
         return out, shown if need_weights else None
 
     def check_sizes(self, xs: list[Tensor], padding: Tensor | None, mask: Tensor | None) -> None:
-        """Raise torch's error for a wrong size, also for a mask that could be broadcast; the batch is first here."""
+        """Raise torch's error for a wrong size, also for a mask that could be broadcast.
+
+        It is an AssertionError, or for `attn_mask` a RuntimeError. In `xs`, queries, keys and values, the batch is
+        first.
+        """
         (batch, n, width), (_, keys, _) = xs[0].shape, xs[1].shape
         if width != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {width}")
@@ -660,7 +664,7 @@ class MultiheadAttention(Module):
 def check_axes_of_attention(
     query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
 ) -> None:
-    """Raise torch's error for a wrong number of axes."""
+    """Raise torch's AssertionError for a wrong number of axes."""
     if query.ndim not in (2, 3):
         raise AssertionError(
             f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"

@@ -136,7 +136,9 @@ class Layers(Recurrent):
                 doubles
             the outputs' last axis and the states' first one
         Raises:
-            RuntimeError: the last axis of the input is not `input_size`.
+            RuntimeError: the last axis of the input is not `input_size`, or a state in `hx` has another shape.
+            ValueError: the input and the weights have different dtypes.
+            NotImplementedError: the input is a packed sequence.
         """
         if not isinstance(input, Tensor):
             refuse(f"a packed sequence for `{type(self).__name__}`")
