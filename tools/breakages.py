@@ -47,6 +47,8 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
 def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
     """Return the names of the tests that fail in the copy, up to the first one; none if all pass.
 
+    If pytest itself fails, return one text that says so.
+
     Raises:
         SystemExit: pytest did not find the tests.
     """

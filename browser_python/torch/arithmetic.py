@@ -357,7 +357,12 @@ def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 @method
 def hypot(a: Tensor, b: Tensor) -> Tensor:
-    """Return √(a² + b²), with broadcasting."""
+    """Return √(a² + b²), with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+        NotImplementedError: neither is floating-point.
+    """
     check_tensors(a, b)
     check_implemented("hypot", result_type(a, b))
     return binary_op("hypot", a, b, math.hypot, (lambda g, a, y: g * (a / y), lambda g, b, y: g * (b / y)))
@@ -365,7 +370,7 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a), with broadcasting."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting."""
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))

@@ -56,8 +56,10 @@ def argsort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool 
 def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> NamedResults:
     """Return the k largest numbers along an axis (or smallest, without `largest`), and their indices, as a named tuple.
 
-    Equal numbers, and without `sorted` all, are in torch's order. A RuntimeError is raised unless 0 ≤ k ≤ the axis's
-    size.
+    Equal numbers, and without `sorted` all, are in torch's order.
+
+    Raises:
+        RuntimeError: k is not from 0 to the axis's size, or x is bool.
     """
     d, k = axis_of(dim, x.ndim), whole(k, "k")
     if x.dtype is bool_:

@@ -252,7 +252,12 @@ def drawn(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`."""
+    """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`.
+
+    Raises:
+        RuntimeError: a size is negative.
+        NotImplementedError: the dtype is not floating-point.
+    """
     kind = as_dtype(dtype) or State.default_dtype
     check_sizes(shape)
     check_floating(kind)

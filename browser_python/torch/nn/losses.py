@@ -56,7 +56,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of (x − target)², or by `reduction` their sum, or all of them."""
+    """Return the mean of (x − target)², or by `reduction` their sum, or all of them.
+
+    Raises:
+        NotImplementedError: neither is floating-point, or a weight is set.
+    """
     refuse_older("mse_loss", size_average, reduce)
     refuse_set("mse_loss", weight=weight)
     warn_of_sizes(x, target)

@@ -253,6 +253,9 @@ def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """Return the means or maxima of as many windows along each of the last axes as `sizes` says; None keeps an axis.
 
     The number of these axes is in `name` ("adaptive_avg_pool2d").
+
+    Raises:
+        RuntimeError: `x` has other axes than these after its channels, with or without a batch.
     """
     n = int(name[-2])
     check_axes(name, x, n)
