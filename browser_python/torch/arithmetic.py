@@ -264,7 +264,6 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is a bool.
     """
-    b = scaled(b, alpha, a)
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
         raise RuntimeError(
@@ -276,7 +275,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return binary_op("sub", a, b, operator.sub, OF_DIFFERENCE)
+    return binary_op("sub", a, scaled(b, alpha, a), operator.sub, OF_DIFFERENCE)
 
 
 @method
@@ -344,7 +343,7 @@ def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 
 @method
-def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
+def fmod(a: Tensor, b: Tensor | float) -> Tensor:
     """Return the remainder of a / b rounded toward 0, with broadcasting: it has the sign of a.
 
     Raises:
@@ -357,7 +356,12 @@ def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 @method
 def hypot(a: Tensor, b: Tensor) -> Tensor:
-    """Return √(a² + b²), with broadcasting."""
+    """Return √(a² + b²), with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+        NotImplementedError: neither is floating-point.
+    """
     check_tensors(a, b)
     check_implemented("hypot", result_type(a, b))
     return binary_op("hypot", a, b, math.hypot, (lambda g, a, y: g * (a / y), lambda g, b, y: g * (b / y)))
@@ -365,7 +369,7 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a), with broadcasting."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting."""
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
@@ -518,13 +522,18 @@ def bitwise_not(x: Tensor) -> Tensor:
     return logical_not(x) if x.dtype is bool_ else tensor_of([~v for v in x._numbers()], x.shape, x.dtype)
 
 
-def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
+def where(cond: Tensor, a: Tensor | float | None = None, b: Tensor | float | None = None) -> Any:
     """Return the numbers of `a` where the condition holds, and of `b` elsewhere, with broadcasting.
 
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
+
+    Raises:
+        RuntimeError: the condition is not bool, or the shapes do not broadcast.
     """
     if a is None:
         return cond.nonzero(as_tuple=True)
+    if b is None:
+        raise TypeError("where() received an invalid combination of arguments: one of two tensors is missing")
     dt = result_type(a, b)
     ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
     shape = common_shape(cond.shape, ta.shape, tb.shape)
@@ -696,13 +705,22 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 
 @method
-def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    """Return a + w·(b − a), computed from the nearer one of a and b."""
+def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
+    """Return a + weight·(b − a), computed from the nearer one of a and b.
+
+    Raises:
+        NotImplementedError: a is not floating-point.
+        RuntimeError: another tensor has another dtype than a.
+    """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
-    if not isinstance(w, Tensor):
-        return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
-    return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+    for name, t in (("end", b), ("weight", weight)):
+        if isinstance(t, Tensor) and t.dtype is not a.dtype and (t.ndim or t is b):
+            kinds = f"{C_NAMES[a.dtype]} for `{name}` but got dtype {C_NAMES[t.dtype]}"
+            raise RuntimeError(f"expected dtype {kinds}")
+    if not isinstance(weight, Tensor):
+        return a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
+    return where(FUNCTIONS["abs"](weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
 def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:

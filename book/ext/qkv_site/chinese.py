@@ -139,6 +139,9 @@ def write_shared_font(app: Sphinx, config: Config) -> None:
     """Write a font file with the Chinese characters of all widgets into a folder that Sphinx copies.
 
     Only the English build does this.
+
+    Raises:
+        ExtensionError: one of the characters is in no font.
     """
     if not is_english():
         return

@@ -197,6 +197,6 @@ def findings(solutions: Path, exercises: Path) -> list[Finding]:
 
 
 def _expected(solutions: Path, exercises: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the expected content of each exercise."""
+    """Yield the path and the expected content of each exercise. It raises what `released` does."""
     for source in sorted(solutions.glob("*.ipynb")):
         yield exercises / source.name, written(released(nbformat.read(source, as_version=4)))

@@ -360,6 +360,8 @@ class _Attempt:
     def start_session(self) -> _Session:
         """Start a session and wait until it replies to a greeting.
 
+        The notebook's deadline is moved by the time that this takes.
+
         Raises:
             FaultError: no session replied. It had run nothing of the notebook, so the notebook is not the cause.
         """

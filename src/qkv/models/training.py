@@ -355,6 +355,9 @@ def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
     The loss is the mean surprise after the first period, in nats. "previous" is the largest score of a head in the
     first layer, which learns to attend to the previous token. "induction" is the largest score in the second layer,
     which learns to attend to the token after the same symbol.
+
+    Raises:
+        FileNotFoundError: there is no such file.
     """
     ids, periods = draw_sequences(64, torch.Generator().manual_seed(9))
     history: dict[str, list[float]] = {"steps": [], "loss": [], "previous": [], "induction": []}
