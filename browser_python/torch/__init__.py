@@ -349,7 +349,8 @@ for _name, _function in [*globals().items()]:
 for _module in (autograd, linalg, nn.utils, nn.utils.rnn):
     for _name, _function in [*vars(_module).items()]:
         if type(_function) is type(numel) and _function.__module__ == _module.__name__:
-            setattr(_module, _name, _check_arguments(_name, _function))
+            _full_name = f"linalg_{_name}" if _module is linalg else _name
+            setattr(_module, _name, _check_arguments(_full_name, _function))
 for _name, _function in [*vars(Tensor).items()]:
     if type(_function) is type(numel) and not _name.startswith("_"):
         setattr(Tensor, _name, _check_arguments(_name, _function, skip=1))

@@ -25,9 +25,21 @@ OF = {  # torch's names of other parameters, by function
     "broadcast_to": {"shape": "size"},
     "bucketize": {"v": "input"},
     "searchsorted": {"a": "sorted_sequence", "v": "input"},
-    "split": {"size": "split_size_or_sections"},
+    "split": {"x": "tensor", "size": "split_size_or_sections"},
+    **{f"linalg_{name}": {"a": "A", "b": "B"} for name in ("det", "inv", "qr", "solve", "svd")},
+    "linalg_svdvals": {"a": "A"},
+    "swapaxes": {"dim0": "axis0", "dim1": "axis1"},
     "tensor_split": {"k": "sections"},
     "where": {"a": "input"},
+}
+# The keyword for the sizes or axes that a function also takes as single arguments.
+SEVERAL_AS = {
+    "view": "size",
+    "reshape": "shape",
+    "repeat": "repeats",
+    "expand": "size",
+    "permute": "dims",
+    "tile": "dims",
 }
 # These functions also accept a number for a tensor, because they implement operators.
 OPERATORS = (
@@ -169,6 +181,9 @@ def check_arguments(
         if wrong := [given for given in kwargs if given in signature.only_ours]:
             raise TypeError(f"{name}() got an unexpected keyword argument '{wrong[0]}'")
         ours = {signature.ours.get(given, given): value for given, value in kwargs.items()}
+        if SEVERAL_AS.get(name) in ours:
+            several = ours.pop(SEVERAL_AS[name])
+            return checked(*(args or (ours.pop(signature.places[0]),)), several, **ours)
         if "out" not in signature.ours and (out := ours.pop("out", None)) is not None:
             return written(name, function(*args, **ours), out)
         values = [

@@ -226,8 +226,9 @@ def roll(x: Tensor, shifts: int | Sequence[int], dims: Axes = None) -> Tensor:
 
     No shifts, or not as many axes, raise a RuntimeError.
     """
-    steps: list[Any] = list(shifts) if isinstance(shifts, (tuple, list)) else [shifts]
-    axes: list[Any] = list(dims) if isinstance(dims, (tuple, list)) else [] if dims is None else [dims]
+    steps = [whole(n, "shifts") for n in (shifts if isinstance(shifts, (tuple, list)) else [shifts])]
+    given = dims if isinstance(dims, (tuple, list)) else [] if dims is None else [dims]
+    axes = [whole(d, "dims") for d in given]
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:
@@ -237,9 +238,9 @@ def roll(x: Tensor, shifts: int | Sequence[int], dims: Axes = None) -> Tensor:
     if not x.numel():
         return x.clone()
     for step, axis in zip(steps, axes, strict=True):
-        d, by = axis_of(axis, x.ndim), whole(step, "shifts")
+        d = axis_of(axis, x.ndim)
         n = x.shape[d]
-        x = x[tuple([ALL] * d + [[(i - by) % n for i in range(n)]])]
+        x = x[tuple([ALL] * d + [[(i - step) % n for i in range(n)]])]
     return x
 
 
