@@ -71,7 +71,10 @@ def qkv(*arguments: object) -> tuple[str, float]:
 
 
 def points_alone(printed: str) -> tuple[float, float]:
-    """Return the points that `qkv grade` printed for oneself, and the maximal points."""
+    """Return the points that `qkv grade` printed for oneself, and the maximal points.
+
+    If it printed none, an IndexError is raised.
+    """
     got, most = re.findall(r"([\d.]+) of ([\d.]+) points\. This ran", printed)[-1]
     return float(got), float(most)
 

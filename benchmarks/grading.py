@@ -81,7 +81,10 @@ def hand_in(folder: Path, n: int, layout: str, unlike: bool = False) -> None:
 
 
 def rate(times: list[float]) -> float:
-    """Return the submissions per minute, from the result with which both jobs have graded about two each."""
+    """Return the submissions per minute, from the result with which both jobs have graded about two each.
+
+    `times` are those of at least five results, in seconds and in order.
+    """
     settled = times[2 * JOBS - 1 :]
     return 60 * (len(settled) - 1) / (settled[-1] - settled[0])
 
@@ -114,7 +117,7 @@ def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
 
 
 def autograde(course: Path, student: str) -> float:
-    """Grade one student's notebook through nbgrader's API, and return the time at the end.
+    """Grade one student's notebook through nbgrader's API, and return the time at the end, by a clock in seconds.
 
     This runs in a process of a pool, and switches its log off.
     """
@@ -138,7 +141,9 @@ def autograde(course: Path, student: str) -> float:
 
 
 def nbgraders(folder: Path, n: int) -> list[float]:
-    """Grade n submissions with nbgrader, and return the time of each result, sorted.
+    """Grade n submissions with nbgrader, and return when each result came, in seconds by a clock, sorted.
+
+    They are written below `folder`. This Python's folder comes first in PATH from then on.
 
     Raises:
         SystemExit: not all were graded.

@@ -178,7 +178,7 @@ class Run(NamedTuple):
 
 
 def spread(values: Iterable[float]) -> dict[str, float]:
-    """Return the mean, and the standard deviation, of numbers."""
+    """Return the mean of numbers, their standard deviation (that of a population), and how many they are."""
     found = list(values)
     return {"mean": statistics.fmean(found), "sd": statistics.pstdev(found), "n": len(found)}
 
@@ -201,7 +201,8 @@ def shuffled(text: str, seed: int) -> str:
 def measure_scores(model: Model, chosen_on: list[Group], claimed_on: list[Group]) -> dict[str, Any]:
     """Choose the head with the largest score of each kind on one half, and measure it on the other.
 
-    The controls are the same sentences with their words shuffled, and untrained models.
+    The controls are the same sentences with their words shuffled, and untrained models. Return the measurements by the
+    kind of score; in them, layers and heads count from 1.
     """
     texts = [[text for group in half for text in group.texts] for half in (chosen_on, claimed_on)]
     first, second = (scores_of(model, each) for each in texts)
@@ -264,8 +265,10 @@ def measure_it(chosen_on: Looks, claimed_on: Looks, head_before: tuple[int, int]
     """Measure three kinds of heads on the second half, over all sentences and for each template.
 
     chosen   the head that moves most to the right noun on the first half
-    known    a head that was found on one sentence before these were made
+    known    `head_before`, (layer, head) from 0: it was found on one sentence before these were made
     all      the spread over all heads: what a random head does
+
+    Return the measurements by template, and those over all sentences as "all".
     """
     found: dict[str, Any] = {}
     for name in ["all", *(template.name for template in TEMPLATES)]:
@@ -284,7 +287,7 @@ def measure_it(chosen_on: Looks, claimed_on: Looks, head_before: tuple[int, int]
 def about_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
     """Return how one head moves when the adjective changes, and where *it* looks: shares, weights and a rank.
 
-    `layer` and `head` count from 0.
+    `layer` and `head` count from 0, and in the result from 1.
     """
     movement = moved(looks)
     means = movement.mean(0).flatten()
@@ -348,7 +351,8 @@ def reading(model: Model, states: Tensor, group: Group, which: int, readings: di
 def measure_interventions(model: Model, half: list[Group], means: Tensor, layer: int, head: int) -> dict[str, Any]:
     """Change one head's output at *it*, and every other head's of its layer as a control; return what moves at the end.
 
-    The output becomes 0 ("off"), its mean, or that in the sentence with the other adjective ("patched").
+    The output becomes 0 ("off"), its mean, or that in the sentence with the other adjective ("patched"). `layer` and
+    `head` count from 0. The result has each kind of change, by "chosen" and "others".
 
     to the partner   share of the way that the last state of *it* goes to that of the sentence with the other adjective
     state            1 − cosine of the last state of *it* with that of the whole model

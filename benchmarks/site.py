@@ -186,7 +186,7 @@ def without_widgets(data: bytes) -> bytes:
 
 @functools.cache
 def gzipped(data: bytes) -> bytes:
-    """Compress a file, once: hosts of pages do not compress it again for each reader."""
+    """Return a file's bytes as gzip, compressed once: hosts of pages do not compress it again for each reader."""
     return gzip.compress(data, 6)
 
 
@@ -204,7 +204,8 @@ class Server:
     def file(self, path: str) -> Path:
         """Return the path of the file for an address; it may not exist.
 
-        Files that a page loads from other hosts are in the npm packages.
+        That of a folder is its index.html, and what follows a "?" does not count. Files that a page loads from other
+        hosts are in the npm packages.
         """
         name = path.split("?")[0].lstrip("/")
         package = CDN.fullmatch(name)
@@ -333,7 +334,10 @@ def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
 
 
 def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> float:
-    """Return the seconds until the first text is painted, slow: median of five loads in a fresh browser."""
+    """Return the seconds until the first text is painted, slow: median of five loads in a fresh browser.
+
+    If `bare`, the server sends the page without its widgets.
+    """
     times = []
     server.bare = bare
     for _ in range(5):

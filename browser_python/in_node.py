@@ -34,6 +34,7 @@ class Interpreter:
 
         Raises:
             RuntimeError: Python did not start.
+            FileNotFoundError: there is no Node.js.
         """
         pipe = subprocess.PIPE
         # Not compiled a second time, for speed: that would take 40 % of a start.
@@ -54,10 +55,16 @@ class Interpreter:
         return process
 
     def ask(self, cells: list[str], **check: str) -> dict[str, Any]:
-        """Run the last cell, after those above that have not run. Return its output, or a TimeoutError as its problem.
+        """Run the last cell, after those above that have not run.
+
+        Return what it printed as "printed", and the text of its error as "problem" ("" without one). For a request that
+        takes more than SECONDS of processor time, the problem is "TimeoutError".
 
         With a `question` and the `name` of an answer, run all cells and return the verdict on this answer. The process
         is started if there is none; it ends after a request that takes too long or leaves much memory in use.
+
+        Raises:
+            RuntimeError: Python did not start.
         """
         process = self.process or self.start()
         process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")

@@ -116,7 +116,7 @@ def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
 def pack(folder: Path) -> None:
     """Write the files that Python in the page loads to the subfolder `python` of a folder.
 
-    Notebooks of an earlier call are removed.
+    Notebooks of an earlier call are removed. It needs the npm package of Pyodide, and Node.js to compile.
     """
     target = folder / "python"
     target.mkdir(parents=True, exist_ok=True)

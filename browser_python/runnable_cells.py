@@ -47,7 +47,10 @@ def is_skipped(cell: dict[str, Any]) -> bool:
 
 
 def printed_by_cell(notebook: Any) -> dict[str, str]:
-    """Return the text that each cell of an executed notebook prints, by id, without cells with a picture or widget."""
+    """Return the text that each cell of an executed notebook prints, by id.
+
+    Left out are cells without output, with a picture or widget, or with the tag remove-cell.
+    """
     texts: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.cell_type != "code" or "remove-cell" in cell.metadata.get("tags", []):
@@ -68,7 +71,7 @@ def text_of(output: Any) -> str | None:
 
 
 def run_on_page(path: Path) -> dict[str, dict[str, Any]]:
-    """Run all cells of a chapter as its page does, one after the other, and return their results by id.
+    """Run all cells of a chapter in order, as its page does, and return by cell id what `Interpreter.ask` returns.
 
     A cell that takes too long is left out when those below it run, as on the page.
     """
@@ -132,7 +135,7 @@ def write_list(reasons: dict[str, dict[str, str]]) -> None:
 def main(numbers: list[str]) -> None:
     """Update the list for the chapters with these numbers ("05"), or for all.
 
-    It is written after each chapter, because this takes long.
+    It is written after each chapter, because this takes long. A notebook that itself fails raises a RuntimeError.
     """
     for path in chapters():
         if not numbers or path.stem[:2] in numbers:

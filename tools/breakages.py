@@ -47,6 +47,8 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
 def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
     """Return the names of the tests that fail in the copy, up to the first one; none if all pass.
 
+    If pytest itself fails, return one text that says so.
+
     Raises:
         SystemExit: pytest did not find the tests.
     """
@@ -76,7 +78,11 @@ def require_green(copy: Path, breakages: list[dict]) -> None:
 
 
 def replay(copy: Path, breakage: dict) -> list[str]:
-    """Make a breakage's change, run its tests, and undo the change. Return the names of the tests that failed."""
+    """Make a breakage's change, run its tests, and undo the change, also after an error. Return the tests that failed.
+
+    Raises:
+        SystemExit: pytest did not find the tests.
+    """
     file = copy / breakage["file"]
     good = file.read_text()
     file.write_text(good.replace(breakage["old"], breakage["new"], 1))

@@ -102,7 +102,7 @@ def run_step(number: int, total: int, step: Step) -> bool:
 
 
 def with_all_cases(step: Step) -> Step:
-    """Return a step of the gate as the sweeps run it."""
+    """Return a step of the gate as the sweeps run it: with all cases of its tests, of which the gate draws some."""
     name, checks, commands = step
     return name, checks, [[part for part in command if part != SOME] for command in commands]
 

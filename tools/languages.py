@@ -74,7 +74,10 @@ def table_of_contents(toc: Path) -> str:
 def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path) -> list[str]:
     """Write a cache with the woven notebooks and their outputs, which Jupyter Book takes from there.
 
-    An earlier cache is deleted. Return the paths of the notebooks in RUN_AGAIN, which have to run in this language.
+    The outputs are those of the English notebooks in the cache `english`, with translated texts; an exercise gets none,
+    and a notebook that is not in that cache is left out. The new cache is folder/_build/.jupyter_cache, where an
+    earlier one is deleted. Return the paths of the notebooks in RUN_AGAIN, which are not in it and have to run in this
+    language.
     """
     to_run = []
     place = folder / "_build" / ".jupyter_cache"
@@ -101,7 +104,7 @@ def fill_cache(language: str, folder: Path, notebooks: list[Path], english: Path
 
 
 def cached(cache: Any, notebook: Any) -> dict[str, Any]:
-    """Return the cached run of a notebook, as JSON."""
+    """Return the cached run of a notebook, as JSON. A KeyError is raised if it is not in the cache."""
     found = cache.get_cache_bundle(cache.match_cache_notebook(notebook).pk).nb
     return dict(json.loads(nbformat.writes(found)))
 

@@ -195,7 +195,7 @@ def normalise(paths: list[Path]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line. Return the exit code."""
+    """Run the command line. Return the exit code; raise as `chosen_notebooks` does."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("normalise", "check"))
     parser.add_argument("paths", nargs="*", help="notebooks or folders; default: all notebooks of the course")

@@ -38,7 +38,10 @@ CARD = """() => {
 
 
 def save(page: Page, name: str, selector: str) -> None:
-    """Save a screenshot of the first part of the page that the selector finds, with at most 64 colours."""
+    """Save a screenshot of the first part of the page that the selector finds, with at most 64 colours, in book/static.
+
+    Print its size.
+    """
     picture = Image.open(io.BytesIO(page.locator(selector).first.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(STATIC / name, optimize=True)
     print(f"{name}: {picture.width} × {picture.height}, {(STATIC / name).stat().st_size:,} bytes")

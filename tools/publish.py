@@ -209,7 +209,11 @@ def write_colab(where: Place, folder: Path) -> list[str]:
 
 
 def write_language(where: Place, folder: Path, source: Path) -> list[str]:
-    """Write the notebooks of one language, which are below `source`, with their README. Return their names."""
+    """Write the notebooks of one language, which are below `source`, with their README. Return their names.
+
+    Raises:
+        StoppedError: as in `for_colab`.
+    """
     rows = []
     for page in pages():
         notebook = for_colab(nbformat.read(source / f"{page}.ipynb", as_version=4), page, where)

@@ -172,7 +172,10 @@ def notebooks() -> list[Path]:
 
 
 def table_of_contents(options: Options) -> Path:
-    """Return the table of contents for a build: `_toc.yml`, or a copy without the pages that the options leave out."""
+    """Return the table of contents for a build: `_toc.yml`, or a copy without the pages that the options leave out.
+
+    The copy is written into `_build`.
+    """
     import yaml
 
     toc = ROOT / "_toc.yml"
@@ -308,7 +311,7 @@ def run_all(paths: list[str]) -> Iterator[tuple[str, Any, float, str]]:
 
 
 def write_english(options: Options) -> str:
-    """Run step 3: write the English pages. Return a remark or ""."""
+    """Run step 3: write the English pages. Return a remark or "". A StoppedError is raised as in `write_pages`."""
     write_pages(options, ROOT, table_of_contents(options))
     return "" if os.environ.get("GITHUB_REPOSITORY") else "no Colab links: they need GITHUB_REPOSITORY=OWNER/NAME"
 

@@ -23,12 +23,15 @@ FIREFOX_NAMES = ("firefox-esr", "firefox")
 
 
 def first_path(names: Iterable[str]) -> str | None:
-    """Return the path of the first of these commands that is installed."""
+    """Return the path of the first of these commands that is installed, None without one."""
     return next(filter(None, map(shutil.which, names)), None)
 
 
 def chromium() -> str | None:
-    """Return the path of a Chromium: the one in QKV_CHROMIUM, the system's, Chrome, or Playwright's download."""
+    """Return the path of a Chromium: QKV_CHROMIUM, the system's, Chrome, or Playwright's; None without any.
+
+    The path in QKV_CHROMIUM is not checked.
+    """
     return os.environ.get("QKV_CHROMIUM") or first_path(BROWSERS) or playwright_build("chromium")
 
 
@@ -45,7 +48,7 @@ def playwright_build(kind: str) -> str | None:
 
 
 def firefox() -> str | None:
-    """Return the path of a Firefox: Playwright's, or the system's."""
+    """Return the path of a Firefox: Playwright's, or the system's, or None."""
     return playwright_build("firefox") or first_path(FIREFOX_NAMES)
 
 
@@ -55,13 +58,16 @@ def mini_browsers() -> list[str]:
 
 
 def webkit() -> str | None:
-    """Return the path of a WebKit: Playwright's, or Debian's WebKitGTK if its driver and Xvfb are installed too."""
+    """Return the path of a WebKit: Playwright's, or Debian's WebKitGTK if its driver and Xvfb are installed too.
+
+    Without either, return None.
+    """
     parts = [first_path(names) for names in (mini_browsers(), ["WebKitWebDriver"], ["Xvfb"])]
     return playwright_build("webkit") or (parts[0] if all(parts) else None)
 
 
 def bubblewrap() -> str | None:
-    """Return the path of bubblewrap, the sandbox of the grader. It exists on Linux only."""
+    """Return the path of bubblewrap, the sandbox of the grader, or None. It exists on Linux only."""
     return shutil.which("bwrap")
 
 

@@ -213,6 +213,8 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1) -> ndarray:
 def unravel_index(index: int, shape: Sequence[int]) -> tuple[Any, ...]:
     """Return the index along each axis of a place in the flat array, where the last axis runs fastest.
 
+    They are int64 numbers, or if `index` is an array of places, arrays of its shape.
+
     Raises:
         ValueError: an array of this shape has no such place.
     """

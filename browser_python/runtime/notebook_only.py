@@ -45,7 +45,7 @@ def missing_name(error: BaseException) -> str:
 
 
 def no_input(prompt: object = "") -> str:
-    """Raise an error, as Python does where nobody can be asked."""
+    """Raise an EOFError, as Python does where nobody can be asked."""
     raise EOFError(t("This page cannot ask for `input()`: write the answer into the code instead."))
 
 

@@ -15,7 +15,7 @@ LETTERS = {"F16": "e", "F32": "f", "F64": "d", "I8": "b", "I64": "q"}  # of `str
 
 
 def load_file(filename: str | Path) -> dict[str, torch.Tensor]:
-    """Read every tensor of a file."""
+    """Return every tensor of a file, by its name."""
     return load(Path(filename).read_bytes())
 
 

@@ -114,7 +114,10 @@ def kernel_for(name: str, n: int, dt: dtype) -> Kernel | None:
 
 
 def unary_op(name: str, x: Tensor, f: Number, rule: Rule, dt: dtype) -> Tensor:
-    """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients."""
+    """Apply a function to each number of a tensor, with a result of the dtype `dt`; record it for gradients.
+
+    `name` is that of its kernel, if there is one, and `rule` the rule for the gradient of x.
+    """
     out = map_one(x, name, f, dt) if x.is_contiguous() else laid_out(map_one, [x], name, f, dt)
     return record_rules(out, [x], [rule], x=x, y=out) if x.requires_grad else out
 
@@ -139,8 +142,9 @@ def binary_op(
 ) -> Tensor:
     """Apply a function to pairs of numbers of two operands, with broadcasting; record it for gradients.
 
-    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote. `rules`
-    are the rules for the gradients of a and b, from the gradient g of the result y.
+    Each operand is a tensor or a number. The result has the dtype `kind`, or the dtype to which both promote; of
+    integers, a quotient has the default dtype. `name` is that of the function's kernel, if there is one. `rules` are
+    the rules for the gradients of a and b, from the gradient g of the result y; without them, nothing is recorded.
 
     Raises:
         TypeError: an operand is neither a tensor nor a number.
@@ -176,9 +180,10 @@ def binary_op(
 
 
 def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor | None:
-    """Apply the kernel `name` to pairs of numbers of two operands. Compute in the dtype `dt`; return `kind`.
+    """Apply the kernel `name`, which there must be for `dt`, to pairs of numbers of two operands.
 
-    Return None if the loop is so short that Python is as fast.
+    It computes in the dtype `dt`, and the result has the dtype `kind`. Return None if the loop is so short that Python
+    is as fast.
     """
     size = dt.itemsize
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
@@ -202,12 +207,21 @@ def pair_by_kernel(name: str, a: Any, b: Any, dt: dtype, kind: dtype) -> Tensor 
 
 
 def map_two(x: Tensor, y: Tensor, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """Apply a function to pairs of numbers of two tensors of one shape. Compute in the dtype `dt`; return `kind`."""
+    """Apply a function to pairs of numbers of two tensors of one shape. Compute in the dtype `dt`.
+
+    The result has the dtype `kind`.
+    """
     return tensor_of(map_numbers(f, numbers_as(x, dt), numbers_as(y, dt)), x.shape, kind)
 
 
 def map_with_number(t: Tensor, s: float, flip: bool, f: Number, dt: dtype, kind: dtype) -> Tensor:
-    """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set."""
+    """Apply a function to each number of a tensor and a number `s`, which is the first operand if `flip` is set.
+
+    Both are converted to the dtype `dt` first. The result has the dtype `kind`, and the shape of `t`.
+
+    Raises:
+        RuntimeError: an integer is divided by 0.
+    """
     if dt.kind == FLOATING:
         s = array(dt.code, [s])[0]
     x = numbers_as(t, dt)
@@ -250,7 +264,6 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is a bool.
     """
-    b = scaled(b, alpha, a)
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
         raise RuntimeError(
@@ -262,7 +275,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return binary_op("sub", a, b, operator.sub, OF_DIFFERENCE)
+    return binary_op("sub", a, scaled(b, alpha, a), operator.sub, OF_DIFFERENCE)
 
 
 @method
@@ -330,7 +343,7 @@ def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 
 @method
-def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
+def fmod(a: Tensor, b: Tensor | float) -> Tensor:
     """Return the remainder of a / b rounded toward 0, with broadcasting: it has the sign of a.
 
     Raises:
@@ -343,7 +356,12 @@ def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 @method
 def hypot(a: Tensor, b: Tensor) -> Tensor:
-    """Return √(a² + b²), with broadcasting."""
+    """Return √(a² + b²), with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+        NotImplementedError: neither is floating-point.
+    """
     check_tensors(a, b)
     check_implemented("hypot", result_type(a, b))
     return binary_op("hypot", a, b, math.hypot, (lambda g, a, y: g * (a / y), lambda g, b, y: g * (b / y)))
@@ -351,7 +369,7 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a), with broadcasting."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting."""
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
@@ -375,7 +393,10 @@ def heaviside(x: Tensor, values: Tensor) -> Tensor:
 
 
 def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
-    """Return the gradient of an operand of `maximum` or `minimum`: half of `g` where both operands are equal."""
+    """Return the gradient of an operand of `maximum` or `minimum`: half of `g` where both operands are `equal`.
+
+    It is 0 where the other operand was chosen (`smaller`: for `minimum`, where this one is larger), and `g` elsewhere.
+    """
     return where(smaller, 0.0, where(equal, g / 2, g))
 
 
@@ -406,7 +427,7 @@ def minimum(a: Tensor, b: Tensor) -> Tensor:
 
 
 def check_implemented(name: str, kind: dtype) -> None:
-    """Raise torch's error if a function of floating-point numbers gets others."""
+    """Raise torch's NotImplementedError, which has the function's name, if a dtype is not floating-point."""
     if kind.kind < FLOATING:
         raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[kind]}'")
 
@@ -418,7 +439,10 @@ def check_tensors(*operands: object) -> None:
 
 
 def comparison(name: str, f: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Tensor]:
-    """Return a function that compares two operands elementwise, and add it to `Tensor` as a method."""
+    """Return a function that compares two operands by `f`, with broadcasting, and add it to `Tensor` as a method.
+
+    Its result is a tensor of bools.
+    """
 
     def compare(a: Tensor, b: Tensor | float) -> Tensor:
         return binary_op(name, a, b, f, kind=bool_)
@@ -498,13 +522,18 @@ def bitwise_not(x: Tensor) -> Tensor:
     return logical_not(x) if x.dtype is bool_ else tensor_of([~v for v in x._numbers()], x.shape, x.dtype)
 
 
-def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
+def where(cond: Tensor, a: Tensor | float | None = None, b: Tensor | float | None = None) -> Any:
     """Return the numbers of `a` where the condition holds, and of `b` elsewhere, with broadcasting.
 
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
+
+    Raises:
+        RuntimeError: the condition is not bool, or the shapes do not broadcast.
     """
     if a is None:
         return cond.nonzero(as_tuple=True)
+    if b is None:
+        raise TypeError("where() received an invalid combination of arguments: one of two tensors is missing")
     dt = result_type(a, b)
     ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
     shape = common_shape(cond.shape, ta.shape, tb.shape)
@@ -520,7 +549,10 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
 
 
 def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
-    """Choose each number from `a` where the condition holds, and from `b` elsewhere, for tensors of one shape."""
+    """Return the numbers of `a` where the condition holds, and of `b` elsewhere, for tensors of one shape.
+
+    The result has the dtype `dt`, and no gradient history.
+    """
     if kernel_for("choose", cond.numel(), dt):
         three, size = (cond, a.detach().to(dt), b.detach().to(dt)), dt.itemsize
         loop = loop_of("choose", dt, (size, 1, size, size), *(part for t in three for part in (t.shape, t._strides)))
@@ -562,9 +594,11 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 def clamp(x: Tensor, min: Tensor | float | None = None, max: Tensor | float | None = None) -> Tensor:
     """Return `x` with numbers below `min` replaced by `min`, and those above `max` by `max`. The gradient there is 0.
 
+    If `min` is above `max`, the result is `max`. The bounds have no gradient here: theirs is a NotImplementedError.
+
     Raises:
         RuntimeError: both are None.
-        TypeError: one is a tensor, and the other a number.
+        TypeError: one is a tensor with axes, and the other a number.
     """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -671,13 +705,22 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 
 @method
-def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    """Return a + w·(b − a), computed from the nearer one of a and b."""
+def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
+    """Return a + weight·(b − a), computed from the nearer one of a and b.
+
+    Raises:
+        NotImplementedError: a is not floating-point.
+        RuntimeError: another tensor has another dtype than a.
+    """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
-    if not isinstance(w, Tensor):
-        return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
-    return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+    for name, t in (("end", b), ("weight", weight)):
+        if isinstance(t, Tensor) and t.dtype is not a.dtype and (t.ndim or t is b):
+            kinds = f"{C_NAMES[a.dtype]} for `{name}` but got dtype {C_NAMES[t.dtype]}"
+            raise RuntimeError(f"expected dtype {kinds}")
+    if not isinstance(weight, Tensor):
+        return a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
+    return where(FUNCTIONS["abs"](weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
 def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:
@@ -733,7 +776,8 @@ def neg(x: Tensor) -> Tensor:
 def add_function(name: str, f: Number, rule: Rule, keeps_dtype: bool) -> Callable[[Tensor], Tensor]:
     """Return a function of one tensor, and add it to `Tensor` as a method and as an in-place method (`name_`).
 
-    `rule` is the rule for its gradient. Unless `keeps_dtype`, integers become floats.
+    `f` is the function of a number, and `rule` the rule for its gradient. Unless `keeps_dtype`, integers and bools
+    become floats; with it, the function raises a NotImplementedError for bools, but for `sign`.
     """
 
     def apply(x: Tensor) -> Tensor:

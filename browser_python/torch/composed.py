@@ -357,8 +357,8 @@ def scatter_reduce(
 ) -> Tensor:
     """Return a copy of `x` in which the numbers of `src` with the same index along an axis are combined.
 
-    `reduce` is sum, prod, mean, amax or amin. By default, the number in `x` is one of those that are combined. It has
-    no gradient.
+    `reduce` is sum, prod, mean, amax or amin, else a RuntimeError is raised. By default, the number in `x` is one of
+    those that are combined. The result has no gradient.
     """
     if reduce not in REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
@@ -383,6 +383,9 @@ def random_(
     """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of int64.
 
     Return `x`.
+
+    Raises:
+        NotImplementedError: there are no bounds, and `x` is not int64.
     """
     g = generator or default_generator
     if from_ is None:

@@ -32,7 +32,7 @@ from .dtypes import (
 from .dtypes import dtype as Kind
 from .missing import refuse
 from .numbers import convert_numbers, is_number, plain, to_array
-from .shapes import check_sizes, product, sizes_of, whole
+from .shapes import check_flag, check_sizes, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
 FILL_NAMES = {
@@ -71,6 +71,7 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
         ValueError: the lists have another shape, or an element is a string or a tensor with axes.
         TypeError: a number is in the place of a list, or a list in the place of a number.
         RuntimeError: an element is neither a number nor a string.
+        NotImplementedError: a number is complex.
     """
     data = data if is_number(data) else as_list(data)
     if not isinstance(data, (list, tuple, range)):
@@ -134,8 +135,13 @@ def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
 
     Raises:
         AssertionError, NotImplementedError: the device is CUDA, or another one that is not the CPU.
+        TypeError, RuntimeError: `requires_grad` is no bool, or the dtype is not floating-point.
     """
     check_device(device)
+    if requires_grad is not None:
+        check_flag("requires_grad", requires_grad)
+    if requires_grad and t.dtype.kind < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return t.requires_grad_() if requires_grad else t
 
 
@@ -145,7 +151,7 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     The dtype is inferred: float32 (the default dtype) if a number is a float, else int64, or bool.
 
     Raises:
-        ValueError, TypeError, RuntimeError: see `flatten_nested` and `check_range`.
+        ValueError, TypeError, RuntimeError, NotImplementedError: see `flatten_nested`, `check_range` and `placed`.
     """
     data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
     dtype = as_dtype(dtype)
@@ -328,6 +334,8 @@ def arange(
 
     Raises:
         RuntimeError: the step is 0, or leads away from the end.
+        TypeError: there is a step without an end.
+        NotImplementedError: the dtype is bool.
     """
     if end is None and step != 1:
         raise TypeError("arange() received an invalid combination of arguments: a step without an end")
@@ -374,7 +382,7 @@ def points(start: float, end: float, steps: int, kind: Kind | None = None) -> li
 
 
 def number_of_steps(steps: int) -> int:
-    """Return the argument `steps`, or raise torch's error if it is no integer, or negative."""
+    """Return the argument `steps`; raise a TypeError if it is no integer, or a RuntimeError if it is negative."""
     if whole(steps, "steps") < 0:
         raise RuntimeError("number of steps must be non-negative")
     return whole(steps, "steps")
@@ -436,7 +444,10 @@ def hann_window(n: int, periodic: bool = True, *, dtype: Kind | None = None) -> 
 def hamming_window(
     n: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Kind | None = None
 ) -> Tensor:
-    """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic."""
+    """Return a window of n numbers, alpha − beta·cos(2πi/n); with n − 1 for n if it is not periodic.
+
+    For n = 1 it is 1. A negative n raises a RuntimeError.
+    """
     n = whole(n, "window_length")
     if n < 0:
         name = "hann" if alpha == 0.5 else "hamming"

@@ -52,7 +52,7 @@ class Categorical:
         return self._logits
 
     def _check_parameter(self, given: Any) -> None:
-        """Raise a ValueError unless the probabilities are positive and sum to 1, or the logits are numbers."""
+        """Raise a ValueError unless the probabilities are at least 0 and sum to 1, or no logit is nan."""
         if self._parameter == "probs":
             valid = bool((given >= 0).all()) and bool(((given.sum(-1) - 1).abs() < 1e-6).all())
         else:

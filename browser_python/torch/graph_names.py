@@ -1,6 +1,9 @@
 """The names of operations in the graph of gradients, as `print(x)` shows them: `grad_fn=<MulBackward0>`.
 
-An operation has the name of the function that code outside of the page's torch called, if torch has no other for it.
+An operation has the name of the function that code outside of the page's torch called, if torch has no other for it. A
+function `of_…` or `by_…` is a rule for the node of one kind of operation, or returns one. From the local variables of
+the function that computes the operation, it returns the node's name, such as "MulBackward0". `name_of_operation` calls
+it.
 """
 
 from __future__ import annotations
@@ -26,18 +29,21 @@ Locals = dict[str, Any]  # the local variables of a function
 
 
 def by_dim(name: str, whole: int = 0, along: int = 1) -> Callable[[Locals], str]:
-    """Return a rule for a reduction, which has one name for all numbers and another one for an axis."""
+    """Return a rule for a reduction, whose node has one name for all numbers and another one for an axis.
+
+    The names are `name` with "Backward" and a digit: `whole` for all numbers, `along` for an axis.
+    """
     return lambda names: f"{name}Backward{whole if names.get('dim') is None else along}"
 
 
 def by_operands(names: Locals) -> str:
-    """Return the name of a power: of a tensor and a number, of two tensors, or of a number and a tensor."""
+    """Return the name of a power's node: of a tensor and a number, of two tensors, or of a number and a tensor."""
     a, b = names["a"], names["b"]
     return f"PowBackward{0 if not hasattr(b, 'ndim') else 1 if hasattr(a, 'ndim') else 2}"
 
 
 def of_product(names: Locals) -> str:
-    """Return the name of a product of matrices or vectors."""
+    """Return the name of the last node of a product of matrices or vectors."""
     a, b = names["a"], names["b"]
     if b.ndim > 2 and a.requires_grad and (a.ndim == 2 or (b.ndim == a.ndim == 3 and a.shape[0] == 1 < b.shape[0])):
         return f"{'Transpose' if 1 in (a.shape[-2], b.shape[-1]) else 'Clone'}Backward0"  # torch swaps the factors
@@ -47,14 +53,17 @@ def of_product(names: Locals) -> str:
 
 
 def of_linear(names: Locals) -> str:
-    """Return the name of a linear function: with a bias, it is one operation of matrices."""
+    """Return the name of the last node of a linear function: with a bias and a matrix x, it is the only one."""
     if names["bias"] is None:
         return of_product({"a": names["x"], "b": names["weight"]})
     return "AddmmBackward0" if names["x"].ndim == 2 else "ViewBackward0"
 
 
 def of_left(names: Locals) -> str:
-    """Return the name of an operator with the tensor on its left."""
+    """Return the name of the node of an operator with the tensor on its left.
+
+    `//` has no gradient: torch prints its node as "NotImplemented".
+    """
     if names["name"] == "floordiv":
         return "NotImplemented"
     if names["name"] == "pow":
@@ -63,19 +72,19 @@ def of_left(names: Locals) -> str:
 
 
 def of_right(names: Locals) -> str:
-    """Return the name of an operator with a number on its left."""
+    """Return the name of the node of an operator with a number on its left."""
     name = names["f"].__name__  # that of the addition is a lambda
     other = {"sub": "RsubBackward1", "div": "MulBackward0", "pow": "PowBackward2", "<lambda>": "AddBackward0"}
     return other.get(name) or camel_case(name)
 
 
 def of_reshape(names: Locals) -> str:
-    """Return the name of a change of shape, which copies the numbers unless they lie in order."""
+    """Return the name of the node of a change of shape, which copies the numbers unless they lie in order."""
     return "ViewBackward0" if names["x"].is_contiguous() else "UnsafeViewBackward0"
 
 
 def of_index(names: Locals) -> str:
-    """Return the name of the last step of an index. A slice of a whole axis is none, if it is one part of several."""
+    """Return the name of the last node of an index. A slice of a whole axis has none, if it is one part of several."""
     key, shape = names["key"], names["x"].shape
     if not isinstance(key, tuple):
         return f"{step_of_index(key) or 'Alias'}Backward0"
@@ -102,7 +111,7 @@ def axes_of_index(part: Any) -> int:
 
 
 def step_of_index(key: Any) -> str:
-    """Return the operation of one part of an index, or "" if it changes nothing."""
+    """Return the operation of one part of an index, such as "Select", or "" if it changes nothing."""
     if isinstance(key, bool) or key is None:
         return "Unsqueeze" if key is None else "Index"
     if key is Ellipsis:
@@ -113,7 +122,10 @@ def step_of_index(key: Any) -> str:
 
 
 def of_write(names: Locals) -> str:
-    """Return the name of a write to an index: one by lists of indices, or by truth values, is an operation of its own."""
+    """Return the name of the node of a write to an index.
+
+    A write by lists of indices, or by truth values, is an operation of its own.
+    """
     key, x = names["key"], names["x"]
     keys = key if isinstance(key, tuple) else (key,)
     lists = [k for k in keys if isinstance(k, list) or getattr(k, "ndim", None)]
@@ -131,13 +143,13 @@ def of_squeeze(names: Locals) -> str:
 
 
 def of_attention(names: Locals) -> str:
-    """Return the name of scaled dot-product attention, which is one operation for a batch of heads."""
+    """Return the name of the last node of scaled dot-product attention, which is the only one for a batch of heads."""
     known = {2: "MmBackward0", 4: "ScaledDotProductFlashAttentionForCpuBackward0"}
     return known.get(names["q"].ndim, "UnsafeViewBackward0")
 
 
 def by_reduction(none: str) -> Callable[[Locals], str]:
-    """Return a rule for a loss that is a step of its own only if it is not reduced."""
+    """Return a rule for a loss: its node is called `none` if it is not reduced, and else as the reduction's."""
     known = {"mean": "MeanBackward0", "sum": "SumBackward0", "batchmean": "DivBackward0", "none": none}
     return lambda names: known[names["reduction"]]
 
@@ -147,7 +159,7 @@ def of_smooth_l1(names: Locals) -> str:
 
 
 def of_cross_entropy(names: Locals) -> str:
-    """Return the name of the last step of a cross entropy, with classes or with their probabilities."""
+    """Return the name of the last node of a cross entropy, with classes or with their probabilities."""
     if names["target"].is_floating_point():
         return {"mean": "DivBackward1", "sum": "NegBackward0", "none": "NegBackward0"}[names["reduction"]]
     if names["label_smoothing"]:
@@ -156,7 +168,7 @@ def of_cross_entropy(names: Locals) -> str:
 
 
 def of_norm(names: Locals) -> str:
-    """Return the name of the last step of a norm: of vectors, or of matrices if its order `ord` is one of theirs."""
+    """Return the name of the last node of a norm: of vectors, or of matrices if its order `ord` is one of theirs."""
     order, dim = names.get("ord"), names.get("dim")
     of_matrices = names["x"].ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if not of_matrices or order in (None, "fro"):
@@ -251,7 +263,7 @@ OTHERS = {  # torch's names for functions of other names
 
 
 def camel_case(name: str) -> str:
-    """Return torch's name for an operation, from that of its function."""
+    """Return torch's name for the node of an operation, from the name of its function."""
     name = name.strip("_")
     return OTHERS.get(name) or "".join(part[:1].upper() + part[1:] for part in name.split("_")) + "Backward0"
 
@@ -263,7 +275,10 @@ def is_here(file: str) -> bool:
 
 
 def name_of_operation() -> tuple[str, str]:
-    """Return the name of the operation that is being recorded, and that of the function that records it."""
+    """Return the name of the node that is being recorded, and that of the function that computes the operation.
+
+    Without such a function, they are "Backward0" and "".
+    """
     frame: FrameType | None = sys._getframe(2)
     outer: FrameType | None = None
     while frame is not None and is_here(frame.f_code.co_filename) and frame.f_code.co_name not in MODULES:

@@ -216,7 +216,10 @@ def selection(t: Tensor, key: Any) -> Selection:
 
 
 def chosen_places(t: Tensor, key: Any) -> tuple[list[int], list[int]]:
-    """Return the shape of `t[key]`, and the position of each of its numbers in the storage."""
+    """Return the shape of `t[key]`, and the position of each of its numbers in the storage.
+
+    `selection` and `Selection.places` list the errors.
+    """
     found = selection(t, key)
     return found.places() if found.picks else (found.shape, offsets_of(found.shape, found.strides, found.offset))
 
@@ -273,7 +276,10 @@ def rows_by_kernel(x: Tensor, index: Tensor) -> Tensor:
 
 
 def scattered(shape: Sequence[int], places: array[int], columns: int, g: Tensor) -> Tensor:
-    """Return zeros of this shape, with each row of the gradient `g` added to the row at its place."""
+    """Return zeros of this shape, with each row (`columns` numbers) of the gradient `g` added to the row at its place.
+
+    It needs the kernel `scatter` for the dtype of `g`.
+    """
     out = tensor_of(array(g.dtype.code, bytes(product(shape) * g.dtype.itemsize)), shape, g.dtype)
     numbers = g._buffer()
     KERNELS["scatter", g.dtype](address_of(out._data), address_of(numbers), address_of(places), len(places), columns)
@@ -313,12 +319,13 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     """Write a number or a tensor, broadcast to the shape of `x[key]`, into `x[key]`.
 
     Raises:
-        TypeError: the value is a list, a tuple or None.
-        RuntimeError: the value cannot be broadcast or does not fit the dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
+        TypeError: the value is a list, a tuple or None. RuntimeError: the value cannot be broadcast or does not fit the
+        dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
     """
     picked = bool(selection(x, key).picks)
-    check_leaf(x)
-    if any(isinstance(k, Tensor) and k._data is x._data for k in (key if isinstance(key, tuple) else (key,))):
+    parts = key if isinstance(key, tuple) else (key,)
+    check_leaf(x, part=not picked and any(part is not ... and part != ALL for part in parts))
+    if any(isinstance(k, Tensor) and k._data is x._data for k in parts):
         raise RuntimeError(SHARED)
     shape, places = chosen_places(x, key)
     if not isinstance(value, Tensor):
@@ -342,7 +349,10 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
 
 
 def write_at(x: Tensor, shape: Sequence[int], places: list[int], flat: Callable[[], list[int]], value: Tensor) -> None:
-    """Write a value, broadcast to this shape, to these positions of the storage; `flat` returns those in `x` itself."""
+    """Write a value, broadcast to this shape, to these positions of the storage; `flat` returns those in `x` itself.
+
+    The write is counted, and recorded for gradients.
+    """
     storage = x._data
     for place, number in zip(places, to_array(numbers_as(broadcast_view(value, shape), x.dtype), x.dtype), strict=True):
         storage[place] = number
@@ -373,6 +383,7 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Return a view of the indices start, …, start + length − 1 of the axis `dim`; a negative start counts from its end.
 
     Raises:
+        IndexError: the first index is beyond the axis.
         RuntimeError: the length is negative, or the last of these indices is beyond the axis.
     """
     if not x.ndim:
@@ -380,7 +391,9 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     d, start, length = axis_of(dim, x.ndim), whole(start, "start"), whole(length, "length")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    start = start + x.shape[d] if start < 0 else start
+    if abs(start) > (n := x.shape[d]):
+        raise IndexError(f"start out of range (expected to be in range of [-{n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
     if start + length > x.shape[d]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({x.shape[d]}).")
     return x[tuple([ALL] * d + [slice(start, start + length)])]
@@ -414,13 +427,14 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     The result has the shape of `index`.
 
     Raises:
-        RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of bounds.
+        RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of
+        bounds.
     """
     refuse_set("gather", sparse_grad=sparse_grad)
     d = axis_of(dim, x.ndim)
     if index.dtype not in (int32, int64):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if index.ndim != x.ndim and x.ndim and index.ndim:
+    if max(index.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if large := [i for i, n in enumerate(index.shape) if i != d and x.ndim and n > x.shape[i]]:
         raise RuntimeError(
@@ -497,5 +511,8 @@ def argwhere(x: Tensor) -> Any:
 
 @method
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
+    """Return the numbers where the mask is True, with broadcasting; a mask of another dtype raises a RuntimeError."""
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = common_shape(x.shape, mask.shape)
     return x.expand(shape)[mask.expand(shape)]

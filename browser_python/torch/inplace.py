@@ -6,6 +6,7 @@ Errors are those of torch, with its messages, also where a docstring does not li
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from .arithmetic import masked_fill
@@ -199,6 +200,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     Raises:
         TypeError: the source is no tensor.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
+        NotImplementedError: one tensor has no axes, and another has.
     """
     if not isinstance(src, Tensor):
         raise TypeError(f"scatter_add(): argument 'src' (position 3) must be Tensor, not {type(src).__name__}")
@@ -254,7 +256,11 @@ def index_copy_(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 
 @method
 def index_fill_(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
-    """Write one value into the parts of `x` at these indices of the axis `dim`, and return `x`."""
+    """Write one value into the parts of `x` at these indices of the axis `dim`, and return `x`.
+
+    Raises:
+        RuntimeError: the value is a tensor with axes.
+    """
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
@@ -321,10 +327,11 @@ def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         number = 1 if function is not squeeze else 3 if dim is None else 4 if isinstance(dim, int) else 5
         return f"{function.__name__.capitalize()}Backward{number}"
 
+    @wraps(function)
     def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_leaf(x)
         y = function(x, *args, **kwargs)
-        x.shape, x._strides, x._offset = y.shape, y._strides, y._offset
+        x._shape, x._strides, x._offset = y.shape, y._strides, y._offset
         x._node, x._needs_grad = y._node, y._needs_grad
         if x._view is not None:
             x._view, x._base_node = y._view, y._base_node

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .creation import arange, tensor, zeros
-from .dtypes import Device, bfloat16, float16, int64, promoted_dtype
+from .dtypes import TYPE_NAMES, Device, bfloat16, float16, int32, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
 from .numbers import INTEGERS, OtherInteger
-from .shapes import ALL, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
+from .shapes import ALL, Axes, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
 from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
 
@@ -50,6 +50,8 @@ def joined(parts: list[tuple[Any, int]], rows: int, out: Any) -> Any:
 @accept_numpy_names
 def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along an axis that all of them have. The dtype is that to which all promote.
+
+    Tensors of the shape (0,) are left out, whatever axes the others have.
 
     Raises:
         ValueError: there are none.
@@ -132,7 +134,8 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
 
     Raises:
-        RuntimeError: the size is not positive, or the sizes do not sum to that of the axis.
+        RuntimeError: the size is not positive, the sizes do not sum to that of the axis, or there is no axis.
+        TypeError: the size is no int or sequence.
     """
     if not x.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -182,7 +185,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
 
-    They are views.
+    They are views. A tensor without axes raises a RuntimeError.
     """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -197,6 +200,8 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
     """Return a copy with the order of these axes reversed."""
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
+    if more and not one:
+        raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
     given: Any = [dims, *more] if one else dims
     dims = axes_of(list(given), x.ndim)
     g = places_in(x.shape)
@@ -216,19 +221,27 @@ def fliplr(x: Tensor) -> Tensor:
 
 
 @method
-def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor."""
-    if dims is None:
-        return roll(x.flatten(), shifts, 0).view(x.shape)
+def roll(x: Tensor, shifts: int | Sequence[int], dims: Axes = None) -> Tensor:
+    """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor.
+
+    No shifts, or not as many axes, raise a RuntimeError.
+    """
+    steps = [whole(n, "shifts") for n in (shifts if isinstance(shifts, (tuple, list)) else [shifts])]
+    given = dims if isinstance(dims, (tuple, list)) else [] if dims is None else [dims]
+    axes = [whole(d, "dims") for d in given]
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if not axes and len(steps) == 1:
+        return roll(x.flatten(), steps, 0).view(x.shape)
+    if len(steps) != len(axes):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not x.numel():
         return x.clone()
-    if isinstance(dims, (tuple, list)):
-        for s, d in zip(shifts, dims, strict=False):
-            x = roll(x, s, d)
-        return x
-    d = axis_of(dims, x.ndim)
-    n, shifts = x.shape[d], whole(shifts[0] if isinstance(shifts, (tuple, list)) else shifts, "shifts")
-    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])]
+    for step, axis in zip(steps, axes, strict=True):
+        d = axis_of(axis, x.ndim)
+        n = x.shape[d]
+        x = x[tuple([ALL] * d + [[(i - step) % n for i in range(n)]])]
+    return x
 
 
 @method
@@ -237,12 +250,15 @@ def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) 
 
     Raises:
         TypeError: the counts are neither an integer nor a tensor.
+        NotImplementedError: the counts are a tensor of another dtype than int32 or int64.
         RuntimeError: a count is negative, or their number differs from the size of the axis.
     """
     if not isinstance(repeats, (*INTEGERS, Tensor)):
         raise TypeError(
             f"repeat_interleave() received an invalid combination of arguments - got ({type(repeats).__name__}, dim=int), but expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n"
         )
+    if isinstance(repeats, Tensor) and repeats.dtype not in (int32, int64):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{TYPE_NAMES[repeats.dtype]}'")
     if dim is None:
         x, dim = x.flatten(), 0
     d = axis_of(dim, x.ndim)
@@ -304,7 +320,7 @@ def diag(x: Tensor, diagonal: int = 0) -> Tensor:
 def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal, else 0.
 
-    `offset` says which: 1 is the one above the main diagonal.
+    `offset` says which: 1 is the one above the main diagonal. It is a RuntimeError if the two axes are the same.
     """
     a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
     if a == b:
@@ -321,7 +337,11 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 
 
 def block_diag(*ts: Tensor) -> Tensor:
-    """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row."""
+    """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row.
+
+    Raises:
+        RuntimeError: a tensor has more than two axes.
+    """
     for i, t in enumerate(ts):
         if t.ndim > 2:
             raise RuntimeError(
@@ -396,7 +416,10 @@ def triu(x: Tensor, diagonal: int = 0) -> Tensor:
 
 
 def places_of_matrix(row: int, col: int) -> list[tuple[int, int]]:
-    """Return the places of all numbers of a matrix: their rows and columns."""
+    """Return the places (row, column) of all numbers of a matrix of `row` rows and `col` columns, row by row.
+
+    A negative size raises a RuntimeError.
+    """
     for name, size in (("row", row), ("col", col)):
         if whole(size, name) < 0:
             raise RuntimeError(f"{name} must be non-negative, got{size}")

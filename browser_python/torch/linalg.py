@@ -65,7 +65,11 @@ def norm(
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Axes = None, keepdim: bool = False, *, dtype: dtype | None = None
 ) -> Tensor:
-    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers."""
+    """Return the norm of order `ord`, (Σ |x|ᵒ)^(1/o), of these axes, or of all numbers.
+
+    Raises:
+        TypeError: `ord` is no number.
+    """
     if not isinstance(ord, NUMBERS):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not {type(ord).__name__}")
     return norm_of(x, ord, dim, keepdim, dtype=dtype)
@@ -118,12 +122,18 @@ def of_each_matrix(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def refuse_rounding(name: str) -> NoReturn:
-    """Refuse a matrix that is nearly singular: the result would be made of rounding errors, which are others in torch."""
+    """Raise the NotImplementedError for a matrix that is nearly singular.
+
+    The result would be made of rounding errors, which are others in torch.
+    """
     refuse(f"`linalg.{name}` of a matrix that is nearly singular, so that rounding errors decide,")
 
 
 def check_pivot(name: str, a: Tensor, i: int, pivot: float) -> None:
-    """Refuse the matrix if so little is left of its column i after the elimination of the columns before."""
+    """Refuse the matrix (`refuse_rounding`) if too little is left of its column i: rounding errors would decide.
+
+    `pivot` is what the elimination of the columns before has left. If it is 0, nothing happens.
+    """
     if pivot and abs(pivot) < CANCELLED * finfo(a.dtype).eps * float(a.detach()[:, i].abs().max()):
         refuse_rounding(name)
 
@@ -133,7 +143,8 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
 
     Raises:
         _LinAlgError: the matrix is singular.
-        RuntimeError: the shapes do not fit.
+        RuntimeError: the shapes do not fit, the dtypes differ, or are not floating-point.
+        NotImplementedError: the matrix is nearly singular, or there are several.
     """
     check_matrix("solve", a)
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
@@ -151,6 +162,7 @@ def solution(name: str, a: Tensor, b: Tensor) -> Tensor:
 
     Raises:
         _LinAlgError: the matrix is singular.
+        NotImplementedError: it is nearly singular.
     """
     n, vec = a.shape[-1], b.ndim == 1
     A = [list(r) for r in a.tolist()]
@@ -178,7 +190,12 @@ def inv(a: Tensor) -> Tensor:
 
 @of_each_matrix
 def det(a: Tensor) -> Tensor:
-    """Return the determinant of a square matrix. That of a singular one has no gradient here."""
+    """Return the determinant of a square matrix.
+
+    Raises:
+        RuntimeError: the matrix is not square, or not floating-point.
+        NotImplementedError: it is nearly singular; or in the backward pass, it is singular.
+    """
     check_matrix("det", a)
     rows, value = a.double().tolist(), 1.0
     for i in range(len(rows)):  # elimination with partial pivoting
@@ -208,6 +225,7 @@ def cholesky(a: Tensor, *, upper: bool = False) -> Tensor:
 
     Raises:
         _LinAlgError: the matrix is not positive definite.
+        RuntimeError: it is not square, or not floating-point.
     """
     check_matrix("cholesky", a)
     rows = a.double().tolist()
@@ -254,13 +272,17 @@ class Factors(NamedResults):
 
 def factors(kind: str, part: str, values: Tensor) -> Factors:
     found = Factors([values])
-    found.kind, found.part = kind, part
+    vars(found).update(kind=kind, part=part)
     return found
 
 
 @of_each_matrix
 def svdvals(a: Tensor) -> Tensor:
-    """Return the singular values of a matrix, the largest first."""
+    """Return the singular values of a matrix, the largest first. They have no gradient.
+
+    Raises:
+        RuntimeError: a is no floating-point matrix.
+    """
     check_matrix("svd", a, square=False)
     values = sorted(singular_values(a), reverse=True)
     return record_step(tensor(values, dtype=a.dtype), [a], without_gradient("linalg.svdvals"))
@@ -276,6 +298,9 @@ def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
     """Return the eigenvalues of a symmetric matrix, the smallest first, by Jacobi's rotations.
 
     Only the lower triangle of the matrix counts, or with `UPLO="U"` the upper one.
+
+    Raises:
+        RuntimeError: the matrix is not square, or not floating-point.
     """
     check_matrix("eigh", a)
     half = a.double().tril() if UPLO == "L" else a.double().mT.tril()
@@ -355,7 +380,8 @@ def pinv(a: Tensor, *, atol: float | None = None, rtol: float | None = None) -> 
     """Return the pseudoinverse of a matrix of full rank: (aᵀa)⁻¹aᵀ, or aᵀ(aaᵀ)⁻¹ for more columns than rows.
 
     Raises:
-        NotImplementedError: the rank is not full, or rounding errors would be large.
+        NotImplementedError: the rank is not full, rounding errors would be large, or `atol` or `rtol` is set.
+        RuntimeError: a is no floating-point matrix.
     """
     refuse_set("pinv", atol=atol, rtol=rtol)
     check_matrix("pinv", a, square=False)
@@ -379,7 +405,11 @@ def matrix_norm(
     *,
     dtype: dtype | None = None,
 ) -> Tensor:
-    """Return the norm `ord` of the matrices in two axes."""
+    """Return the norm `ord` of the matrices in two axes; see `norm`.
+
+    Raises:
+        RuntimeError: x has fewer than two axes.
+    """
     if x.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     return norm(x, ord, list(dim), keepdim, dtype=dtype)
@@ -406,7 +436,11 @@ def singular_values(a: Tensor) -> list[float]:
 
 @of_each_matrix
 def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
-    """Return how many singular values exceed a tolerance, by default that of torch, as a tensor."""
+    """Return how many singular values exceed a tolerance, by default that of torch, as a tensor.
+
+    Raises:
+        RuntimeError: a is no floating-point matrix.
+    """
     check_matrix("matrix_rank", a, square=False)
     values = singular_values(a)
     relative = rtol if rtol is not None else 0.0 if tol or atol else max(a.shape) * finfo(a.dtype).eps
@@ -415,7 +449,13 @@ def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = Non
 
 
 def matrix_power(a: Tensor, n: int) -> Tensor:
-    """Return the n-th power of a square matrix; of its inverse if n is negative."""
+    """Return the n-th power of a square matrix; of its inverse if n is negative.
+
+    Raises:
+        RuntimeError: the matrix is not square, or not floating-point.
+        NotImplementedError: there are several matrices.
+        _LinAlgError, NotImplementedError: n is negative, and the matrix is singular, or nearly so.
+    """
     check_matrix("matrix_power", a)
     a, out = inv(a) if n < 0 else a, eye(a.shape[-1], dtype=a.dtype)
     for _ in range(abs(n)):
@@ -437,7 +477,12 @@ def lstsq(a: Tensor, b: Tensor) -> Any:
 
 
 def matrix_exp(a: Tensor) -> Tensor:
-    """Compute the matrix exponential by its series, with scaling and squaring."""
+    """Compute the matrix exponential by its series, with scaling and squaring.
+
+    Raises:
+        RuntimeError: the matrix is not square, or not floating-point.
+        NotImplementedError: there are several.
+    """
     check_matrix("matrix_exp", a)
     out = term = eye(a.shape[-1], dtype=float64)
     k = max(0, int(norm_of(a.double()).item()).bit_length() + 4)

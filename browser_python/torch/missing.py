@@ -29,7 +29,7 @@ def t(text: str, /, **values: Any) -> str:
 
 
 def refuse(part: str) -> NoReturn:
-    """Raise the error for a part of PyTorch that the page's torch does not have."""
+    """Raise the NotImplementedError for a part of PyTorch that the page does not have, and note that code used it."""
     note_missing(part)
     raise NotImplementedError(
         t("{part} is not in the page's torch; open this notebook in Colab or JupyterLab", part=part)

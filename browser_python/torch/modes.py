@@ -122,7 +122,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(n: int) -> None:
-    """Do nothing: there is always one thread."""
+    """Do nothing, since there is always one thread; a RuntimeError is raised unless n is a positive integer."""
     if not isinstance(n, int) or n < 1:
         raise RuntimeError("set_num_threads expects a positive integer")
 
@@ -147,6 +147,7 @@ def backward(
 
     Raises:
         RuntimeError: the tensor has no gradient history, or is not a scalar and no `gradient` is given.
+        NotImplementedError: `create_graph` or `inputs` is set.
     """
     refuse_set("backward", create_graph=create_graph, inputs=inputs)
     if not x.requires_grad:

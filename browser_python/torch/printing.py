@@ -50,7 +50,10 @@ class Formatter:
     """The number format of a tensor: all its numbers are printed in the same format, padded to the same width."""
 
     def __init__(self, numbers: Sequence[float], kind: dtype) -> None:
-        """Choose integers, decimals or scientific notation, and the width, for these numbers of the dtype `kind`."""
+        """Choose integers, decimals or scientific notation, and the width, for these numbers of the dtype `kind`.
+
+        The choice also follows the precision and `sci_mode` that are set in PRINT_OPTS.
+        """
         self.floating, self.spec, self.point, self.width = kind.kind == FLOATING, "", "", 1
         if not self.floating:
             self.width = max([1, *(len(str(v)) for v in numbers)])

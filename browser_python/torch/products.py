@@ -44,7 +44,8 @@ def check_product(a: object, b: object) -> None:
 
     Raises:
         TypeError: one is not a tensor.
-        RuntimeError: one has no axes, the dtypes differ or are bool, or the sizes do not fit.
+        RuntimeError: one has no axes, the dtypes differ, or the sizes do not fit.
+        NotImplementedError: both are bool.
     """
     if isinstance(a, Tensor) and isinstance(b, Tensor) and a.dtype is b.dtype and a.dtype is not bool_:
         (*_, k), (*rest, n) = a.shape or (0,), b.shape or (1,)
@@ -60,6 +61,11 @@ def check_product(a: object, b: object) -> None:
             raise RuntimeError(
                 f"dot : expected both vectors to have same dtype, but found {TYPE_NAMES[a.dtype]} and {TYPE_NAMES[b.dtype]}"
             )
+        first, second = TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype]
+        if (a.ndim, b.ndim) == (2, 1):
+            raise RuntimeError(f"addmv input tensors must have the same dtype, but got {second}, {first}, and {second}")
+        if min(a.ndim, b.ndim) > 2:
+            raise RuntimeError(f"expected scalar type {first} but found {second}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[a.dtype]} != {C_NAMES[b.dtype]}"
         )
@@ -316,7 +322,10 @@ def einsum(equation: str, *ops: Any) -> Tensor:
 
 
 def take_diagonals(x: Tensor, term: str, i: int = 0) -> tuple[Tensor, str]:
-    """Take the diagonal of operand number i, `x`, for each letter that occurs twice in its term; return the result and its term."""
+    """Take the diagonal of operand number i, `x`, for each letter that occurs twice in its term.
+
+    Return the result and its term, in which the letter is last. Axes of other sizes raise a RuntimeError.
+    """
     for c in sorted(set(term)):
         while term.count(c) > 1:
             p, q = term.index(c), term.rindex(c)
@@ -408,8 +417,13 @@ def __matmul__(x: Tensor, o: Any) -> Any:
 
 
 @method
-def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return scaled(x.expand(a.shape[0], b.shape[-1]), beta) + scaled(mm(a, b), alpha)
+def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """Return beta·x + alpha·(mat1 @ mat2); a RuntimeError is raised for two dtypes, and for the errors of `mm`."""
+    for name, t in (("self", x), ("mat1", mat1)):
+        if t.dtype is not mat2.dtype:
+            kinds = f"{TYPE_NAMES[t.dtype]} and {TYPE_NAMES[mat2.dtype]}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds}")
+    return scaled(x.expand(mat1.shape[0], mat2.shape[-1]), beta) + scaled(mm(mat1, mat2), alpha)
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:

@@ -200,7 +200,9 @@ class Generator:
 
 
 def box_muller(numbers: array[Any], start: int, stop: int, kind: dtype) -> None:
-    """Convert uniform numbers to normal ones in place. In each block of 16, number j is paired with number j + 8.
+    """Convert uniform numbers below 1 to normal ones, in place. In each block of 16, j is paired with j + 8.
+
+    `stop` − `start` is a multiple of 16.
 
     Each step is rounded to the dtype, as torch does: an angle rounded otherwise changes the numbers near 0.
     """
@@ -250,7 +252,12 @@ def drawn(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`."""
+    """Return a tensor of this shape and floating-point dtype with the numbers of `draw(count, dtype)`.
+
+    Raises:
+        RuntimeError: a size is negative.
+        NotImplementedError: the dtype is not floating-point.
+    """
     kind = as_dtype(dtype) or State.default_dtype
     check_sizes(shape)
     check_floating(kind)

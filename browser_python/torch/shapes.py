@@ -15,6 +15,8 @@ Axes = int | Sequence[int] | None  # the axes that an operation reduces; None st
 class Size(tuple[int, ...]):
     """A tensor's shape."""
 
+    __slots__ = ()
+
     def numel(self) -> int:
         return product(self)
 
@@ -147,7 +149,10 @@ INTEGERS = {int}
 
 
 def whole(value: Any, name: str) -> int:
-    """Return an argument that has to be an integer: a number of Python or NumPy, or a tensor of one integer."""
+    """Return an argument that has to be an integer: a number of Python or NumPy, or a tensor of one integer.
+
+    Anything else, also a bool, raises a TypeError with the name of the argument.
+    """
     if type(value) is int:
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -156,7 +161,7 @@ def whole(value: Any, name: str) -> int:
 
 
 def check_sizes(shape: Sequence[int]) -> None:
-    """Raise torch's error if the shape of a new tensor has a negative size."""
+    """Raise torch's RuntimeError if the shape of a new tensor has a negative size."""
     for n in shape:
         if n < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
@@ -203,6 +208,6 @@ def infer_size(shape: list[int], n: int) -> list[int]:
 
 
 def check_flag(name: str, value: object) -> None:
-    """Raise torch's error if the value of an argument is not a bool."""
+    """Raise torch's TypeError if the value of an argument is not a bool."""
     if not isinstance(value, bool):
         raise TypeError(f"argument '{name}' must be bool, not {type(value).__name__}")

@@ -65,7 +65,10 @@ def upper_fraction(a: float, x: float) -> float:
 
 
 def gammaincc(a: Tensor, x: Tensor) -> Tensor:
-    """Return the regularized upper incomplete gamma function of each pair of numbers, with broadcasting."""
+    """Return the regularized upper incomplete gamma function of each pair of numbers, with broadcasting.
+
+    It has no gradient here. An `a` of 0 beside a positive `x` raises a ValueError.
+    """
     check_tensors(a, x)
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)
     kind = kind if kind.kind == FLOATING else float32

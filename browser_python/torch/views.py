@@ -143,10 +143,11 @@ def mT(x: Tensor) -> Tensor:
 
 @method
 def view(x: Tensor, *sizes: Any) -> Tensor:
-    """Return a view in another shape, in which one size may be −1.
+    """Return a view in another shape, in which one size may be −1. `view(dtype)` takes only the tensor's own dtype.
 
     Raises:
         RuntimeError: the shape has another number of elements, or would need a copy.
+        NotImplementedError: a view with another dtype.
     """
     if len(sizes) == 1 and isinstance(sizes[0], Kind):
         if sizes[0] is not x.dtype:
@@ -349,10 +350,14 @@ def data(x: Tensor) -> Tensor:
 
 
 def set_data(x: Tensor, other: Tensor) -> None:
-    """Implement `x.data = other`: give `x` the storage, shape, strides and dtype of `other`, not its history."""
+    """Implement `x.data = other`: give `x` the storage, shape, strides and dtype of `other`, not its history.
+
+    Raises:
+        TypeError: `other` is no tensor.
+    """
     if not isinstance(other, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-    x._data, x._offset, x.shape, x._strides, x.dtype = (
+    x._data, x._offset, x._shape, x._strides, x._dtype = (
         other._data,
         other._offset,
         other.shape,
@@ -368,7 +373,8 @@ Tensor.data = data.setter(set_data)
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis.
 
-    It begins `offset` places along `dim2`, or if that is negative, along `dim1`.
+    It begins `offset` places along `dim2`, or if that is negative, along `dim1`. It is a RuntimeError if the two axes
+    are the same.
     """
     a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), whole(offset, "offset")
     if a == b:
@@ -408,7 +414,13 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
-    """Return the shape to which all these shapes broadcast; as torch, without integers of NumPy and tensors in them."""
+    """Return the shape to which all these shapes broadcast.
+
+    Raises:
+        AssertionError: as in torch, a size is an integer of NumPy or a tensor.
+        ValueError: a size is negative.
+        RuntimeError: the shapes do not broadcast.
+    """
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     for size in (size for shape in sizes for size in shape):
         if isinstance(size, OtherInteger):
@@ -559,7 +571,7 @@ def __array__(x: Tensor, *a: object) -> Any:
 
 for _name, _kind in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
                      ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_)):  # fmt: skip
-    setattr(Tensor, _name, lambda x, kind=_kind: x.to(kind))
+    setattr(Tensor, _name, lambda x, *, _kind=_kind: x.to(_kind))
 Tensor.swapaxes = Tensor.swapdims = transpose  # type: ignore[attr-defined]
 Tensor.mH = mT  # type: ignore[attr-defined]
 Tensor.moveaxis = movedim  # type: ignore[attr-defined]

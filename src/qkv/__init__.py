@@ -16,7 +16,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function at its first use, so that a chapter with a widget does not import torch."""
+    """Return a function, imported at its first use, so that a chapter with a widget does not import torch.
+
+    Any other name raises an AttributeError.
+    """
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'qkv' has no attribute {name!r}")

@@ -319,7 +319,8 @@ class MultiHeadAttention(nn.Module):
         """Attend from `query` to `key` (by default `query`: self-attention) and mix `value` (by default `key`).
 
         With a cache, the new keys and values are appended to it, and each query attends to all that it then holds.
-        Return the output (B, n_q, d_model) and the weights (B, H, n_q, n_k).
+        Return the output (B, n_q, d_model) and the weights (B, H, n_q, n_k). Errors are those of `attention` and of the
+        cache.
         """
         key = query if key is None else key
         value = key if value is None else value

@@ -255,7 +255,11 @@ def _check_release(args: argparse.Namespace) -> int:
 
 
 def _write_release(args: argparse.Namespace) -> int:
-    """Write the exercises, or the notebooks that an option asks for, and print how many. Return 0."""
+    """Write the exercises, or the notebooks that an option asks for, and print how many. Return 0.
+
+    Raises:
+        FileExistsError, ImportError, RuntimeError: as in `release_without_solutions`.
+    """
     from qkv.authoring.release import release, release_for_nbgrader, release_without_solutions
 
     if args.without_solutions:

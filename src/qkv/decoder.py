@@ -127,6 +127,9 @@ class Decoder(nn.Module):
         """Return the logits of the token after each new one, (B, n_new, vocab_size), and fill the caches.
 
         Each cache gets the new tokens' keys and values. Without caches, the new tokens are all tokens.
+
+        Raises:
+            ValueError: there are more or fewer caches than blocks.
         """
         caches = self.new_caches() if caches is None else caches
         x = self.embedding(ids)  # (B, n_new, d_model)

@@ -188,7 +188,8 @@ def dilated_cost(n: int, d_k: int, d_v: int, window: int, step: int, causal: boo
 def axial_attention(q: Tensor, k: Tensor, v: Tensor, height: int, axis: int) -> Tensor:
     """Attend along the rows (axis 1) or the columns (axis 0) of a grid [Ho et al., 2019].
 
-    Equal to attention with axial_mask. Two layers, one along each axis, connect any two cells.
+    Equal to attention with axial_mask. Two layers, one along each axis, connect any two cells. n has to be a multiple
+    of the height.
 
     Returns:
         out (..., n, d_v), cells row by row

@@ -101,6 +101,8 @@ def neighbour_mean(x: Tensor, mask: Tensor) -> Tensor:
         x (..., n, d)   mask (n, n) bool
     Returns:
         (..., n, d), zeros for a node that sees no node
+    Raises:
+        ValueError: the mask is not boolean.
     """
     return weighted_sum(masked_softmax(torch.zeros(mask.shape).to(x), mask), x)
 
@@ -114,6 +116,8 @@ def graph_attention(x: Tensor, w: Tensor, asks: Tensor, offers: Tensor, mask: Te
         x (..., n, d)   w (d, d_v)   asks, offers (d_v,)   mask (n, n) bool
     Returns:
         out (..., n, d_v), weights (..., n, n)
+    Raises:
+        ValueError: the mask is not boolean, or does not fit.
     """
     h = x @ w
     scores = F.leaky_relu((h @ asks).unsqueeze(-1) + (h @ offers).unsqueeze(-2), 0.2)

@@ -15,7 +15,7 @@ def pair_frequencies(d: int, base: float = 10000.0) -> Tensor:
     Returns:
         (d/2,) float64, in radians per position: 1 for the first pair, nearly 1/base for the last
     Raises:
-        ValueError: d is odd.
+        ValueError: d is odd, or below 2.
     """
     if d < 2 or d % 2:
         raise ValueError(f"expected an even number of features; got {d}")

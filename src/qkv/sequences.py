@@ -32,6 +32,8 @@ def embed(ids: Tensor, table: Tensor) -> Tensor:
         ids (...) of integers   table (vocab, d)
     Returns:
         (..., d)
+    Raises:
+        IndexError: an id is vocab or more; a negative one counts from the end of the table.
     """
     return table[ids]
 

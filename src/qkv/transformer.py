@@ -405,7 +405,10 @@ class Places(dict[str, Tensor]):
         return self[place]
 
     def layers(self, place: str) -> Tensor:
-        """Stack the tensors at one place of all layers: layers("attention.weights") is (B, L, H, n, n_k)."""
+        """Stack the tensors at one place of all layers: layers("attention.weights") is (B, L, H, n, n_k).
+
+        Layers without the place are left out; a RuntimeError is raised if no layer has it.
+        """
         names = (f"{layer}.{place}" for layer in range(len(self)))
         return torch.stack([self[name] for name in names if name in self], dim=1)
 
@@ -518,7 +521,8 @@ def generate(
     Returns:
         the new ids
     Raises:
-        ValueError: the caches hold the whole prompt, so there is no token to run.
+        ValueError: the caches hold the whole prompt, so there is no token to run; the texts reach
+            past n_max; or the temperature is below 0.
     """
     caches = model.new_caches() if caches is None else caches
     ids = list(prompt)

@@ -96,7 +96,7 @@ def in_words(slug: str) -> str:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Join the parts of a list: "a", "a and b", "a, b and c"."""
+    """Join the parts of a list, of which there is at least one: "a", "a and b", "a, b and c"."""
     *most, last = parts
     return t("{some} and {last}", some=t(", ").join(most), last=last) if most else last
 

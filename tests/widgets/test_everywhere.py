@@ -232,3 +232,15 @@ def test_the_bar_of_a_frame_is_below_the_middle_of_the_frame_and_has_a_scale(ope
     assert bar == pytest.approx(frame_, abs=1)
     weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
     assert f"bars: weights, to {max(weights):.2f}" in (widget.locator(".qkv-things").text_content() or "")
+
+
+@pytest.mark.browser
+def test_patches_that_touch_have_no_numbers_over_their_frames(open_page: OpenPage):
+    widget = show(open_page(width=390), kind="picture", token=10)
+    expect(widget.locator(".qkv-share-of")).to_have_count(2)
+    widget.page.evaluate("it.model.set('token', 56)")
+    widget.get_by_role("switch", name="touching patches only").press("Space")
+    frame(widget.page)
+    assert len(framed(widget)) > 1
+    expect(widget.locator(".qkv-share-of")).to_have_count(0)
+    expect(widget.locator(".qkv-lead")).to_contain_text(re.compile(r"like it: 0\.\d\d"))

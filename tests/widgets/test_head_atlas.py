@@ -462,3 +462,21 @@ def show_again(page: Page, **others: Any) -> Locator:
 def _note(request: Request, asked: list[str]) -> None:
     if not request.url.startswith("blob:"):
         asked.append(request.url)
+
+
+@pytest.mark.browser
+def test_a_small_weight_is_seen_on_dark_paper_as_on_light(open_page: OpenPage):
+    """On the way from the paper to the full colour, at a weight of 0.1, the green part changes as much."""
+    packed = np.full((1, 1, 10, 10), 6554, "<u2").tobytes()
+    changes = {}
+    for theme in ("light", "dark"):
+        page = open_page(theme=theme)
+        words = [str(i) for i in range(10)]
+        one_head = traits(words=[words], shapes=[[1, 1, 10, 10]], packed=packed, scores=[[[0.1]] * len(SCORES)])
+        draw(page, [("HeadAtlas", one_head)])
+        frame(page)
+        changes[theme] = page.locator(".qkv-atlas-one canvas").evaluate("""canvas => {
+          const green = canvas.getContext("2d").getImageData(5, 5, 1, 1).data[1];
+          return Math.abs(green - getComputedStyle(canvas).backgroundColor.match(/\\d+/g)[1]);
+        }""")
+    assert changes["dark"] >= changes["light"] > 10

@@ -20,7 +20,7 @@ from qkv.widgets import HeadMicroscope
 from qkv.widgets.base import _own_traits
 from qkv.widgets.head_microscope import STEPS
 
-from .conftest import drag, frame, open_phone
+from .conftest import colours, drag, frame, open_phone
 from .node import JS, node
 
 OpenPage = Callable[..., Page]
@@ -344,7 +344,7 @@ def test_the_training_is_followed_by_dragging_its_curve_and_by_keys(open_page: O
 @pytest.mark.browser
 def test_it_can_begin_at_an_earlier_step_with_a_head_replaced(open_page: OpenPage):
     widget = show(open_page(), step=300, modes=["on", "on", "zeros", "on"])
-    expect(widget.locator(".qkv-scope-next")).to_contain_text("The model predicts")
+    expect(widget.locator(".qkv-scope-next")).to_contain_text("Without head 2.1: ")
     expect(widget.locator(".qkv-scope-surprise")).to_contain_text(" → ")
     expect(widget.locator(".qkv-scope-surprise")).not_to_contain_text("0.14 → ")
 
@@ -366,6 +366,48 @@ def test_an_arc_leads_to_each_symbol_that_the_head_looks_at(open_page: OpenPage)
     widget.get_by_role("radio", name="1.1").check()
     frame(widget.page)
     assert dict(widget.locator(".qkv-scope-tape path").evaluate_all(ends)) != arcs
+
+
+@pytest.mark.browser
+def test_the_arcs_of_a_head_that_is_replaced_are_grey_dots(open_page: OpenPage):
+    page = open_page(reduced_motion="reduce")
+    widget = show(page, symbols="LPBMSJLPBM")
+    arc = widget.locator(".qkv-scope-tape path").first
+
+    def look() -> tuple[str, list[int]]:
+        frame(page)
+        dashes, stroke = arc.evaluate("e => [getComputedStyle(e).strokeDasharray, getComputedStyle(e).stroke]")
+        return dashes, colours(stroke)
+
+    line, weight = look()
+    assert line == "none"
+    widget.locator(".qkv-scope-map").nth(2).click()
+    dots, grey = look()
+    assert dots != "none"
+    assert max(grey) - min(grey) < 30 < max(weight) - min(weight)
+    widget.get_by_role("radio", name="2.2").check()
+    assert look() == (line, weight), "the other head is on"
+
+
+@pytest.mark.browser
+def test_the_first_sentence_says_which_heads_are_silent(open_page: OpenPage):
+    widget = show(open_page(), symbols="LPBMSJLPBM")
+    told = widget.locator(".qkv-scope-next")
+    expect(told).to_have_text("The model predicts S (0.95).")
+    widget.locator(".qkv-scope-map").nth(2).click()
+    expect(told).to_have_text("Without head 2.1: S (0.11) or Z (0.08).")
+    expect(widget.get_by_role("status")).to_contain_text("Without head 2.1")
+    widget.locator(".qkv-scope-map").nth(0).click()
+    expect(told).to_contain_text("Without 2 heads: ")
+
+
+@pytest.mark.browser
+def test_on_a_desk_the_loss_is_beside_the_maps(open_page: OpenPage):
+    widget = show(open_page(width=860))
+    bar, silenced = (widget.locator(part).first.bounding_box() for part in (".qkv-scope-bar > i", ".qkv-scope-map"))
+    assert bar
+    assert silenced
+    assert (bar["y"], bar["height"]) == pytest.approx((silenced["y"], silenced["height"]), abs=2)
 
 
 @pytest.mark.browser

@@ -221,7 +221,9 @@ def test_it_is_said_what_the_wrong_way_does(open_page: Callable[..., Page]):
     assert outputs.evaluate_all(opacity) == ["1"], "before anything is pressed"
     assert changing(page, "split, then transpose") == ["changes"] * 4
     assert changing(page, "reshape alone") == ["stays"] * 2 + ["changes"] * 2
-    expect(says).to_have_text("If “hungry” changes, only 2 of 4 outputs change.")
+    expect(says).to_have_text("If “hungry” changes, only 2 of 4 outputs change. “the”, “cat” stay.")
+    seen = page.locator(".qkv-way-outputs > .qkv-amiss [aria-hidden]")
+    assert seen.all_inner_texts() == ["the", "cat"], "the words are also in the red frames"
     page.get_by_role("radio", name="1", exact=True).check()
     frame(page)
     expect(says).to_have_text(ALL_CHANGE)
@@ -314,7 +316,7 @@ def test_a_piece_bears_the_name_of_its_word(open_page: Callable[..., Page]):
 def test_both_examples_are_shown_where_a_way_mixes_them(open_page: Callable[..., Page]):
     page = opened_wrong(open_page(), STATE | {"wrong": "heads first"})
     press(page)
-    expect(page.locator(VERDICT)).to_contain_text("only 0 of 4 outputs change. 4 wrong ones do")
+    expect(page.locator(VERDICT)).to_have_text("If “hungry” changes, only 0 of 4 outputs change. 4 wrong ones do.")
     assert pieces(page, "split, then transpose")[-1] != pieces(page, "heads before sentences")[-1]
     page.get_by_role("radio", name="change “I”").press("Space")
     frame(page)
@@ -426,7 +428,7 @@ def test_red_marks_only_wrong_outputs_and_their_count(open_page: Callable[..., P
       return es.filter((e) => isRed(getComputedStyle(e))).map((e) => e.lastChild.textContent);
     }"""
     assert page.locator(".qkv-pieces span, .qkv-way-outputs > span").evaluate_all(red) == ["stays", "stays"]
-    assert page.locator(".qkv-deal-says b").evaluate_all(red) == ["2"]
+    assert page.locator(".qkv-deal-says b").evaluate_all(red) == ["2", "“the”, “cat”"]
 
 
 def test_the_numbers_fly_from_the_tape_when_a_way_is_chosen(open_page: Callable[..., Page]):
@@ -445,6 +447,25 @@ def test_the_numbers_fly_from_the_tape_when_a_way_is_chosen(open_page: Callable[
     page.get_by_role("radio", name="change “cat”").press("Space")
     frame(page)
     assert page.evaluate(flights) == [], "a word that is pressed does not send them again"
+
+
+def test_the_ring_travels_with_the_numbers_and_the_sentence_comes_after_them(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390, reduced_motion="no-preference"), STATE)
+    at = """ms => {
+      const moving = document.getAnimations().filter(({ animationName }) => animationName);
+      for (const each of moving) { each.pause(); each.currentTime = ms; }
+      const { top } = document.querySelector(".qkv-deal").getBoundingClientRect();
+      const ring = document.querySelector(".qkv-deal-ring").getBoundingClientRect().top - top;
+      return [Math.round(ring), getComputedStyle(document.querySelector(".qkv-deal-says")).opacity];
+    }"""
+    for name in ("reshape alone", "split, then transpose", "reshape alone"):
+        page.get_by_role("radio", name=name).check(force=True)
+        frame(page)
+        (start, _), (halfway, unsaid), (end, said) = (page.evaluate(at, ms) for ms in (0, 800, 1600))
+        assert (start, unsaid, said) == (0, "0", "1"), name
+        assert start + 40 < halfway < end - 40
+    drag(page, page.locator(".qkv-deal-ring"), 0.5, 0.2)
+    assert page.evaluate("document.querySelectorAll('.qkv-flown').length") == 0, "a ring that is held stays in the hand"
 
 
 def test_with_reduced_motion_no_number_flies(open_page: Callable[..., Page]):

@@ -477,3 +477,26 @@ def test_alibi_s_axis_fits_the_distances_that_are_shown(explorer: Callable[..., 
     root = explorer(scheme="alibi", head=1)
     curve = root.locator(".qkv-curve").evaluate("path => path.getBBox().height")
     assert curve == pytest.approx(100, abs=0.5), "head 1 falls over the whole height within the text"
+
+
+@pytest.mark.parametrize("d", [4, 16, 64])
+def test_a_bracket_ties_two_rows_of_the_picture_to_a_clock_by_its_number(explorer: Callable[..., Locator], d: int):
+    root = explorer(width=390, d=d)
+    expect(root).to_contain_text("each position’s code: two rows make a clock")
+    brackets, dials = root.locator(".qkv-pos-pair"), root.locator(".qkv-pos-clock")
+    assert brackets.all_inner_texts() == dials.locator("small").all_inner_texts() == list("1234")[: min(4, d // 2)]
+    spans = brackets.evaluate_all("""es => es.map((e) => {
+      const { top, height } = document.querySelector(".qkv-pos-picture").getBoundingClientRect();
+      const { top: from, bottom: to } = e.getBoundingClientRect();
+      return [(from - top) / height, (to - top) / height];
+    })""")
+    features = root.page.evaluate("""() => [...document.querySelectorAll(".qkv-pos-query")].map((hand) => {
+      const { c, d } = new DOMMatrix(getComputedStyle(hand).transform);
+      return [-c, d];
+    })""")
+    code = sinusoidal_encoding(7, d)[6]
+    for (top, bottom), shown in zip(spans, features, strict=True):
+        first, after = round(top * d), round(bottom * d)
+        assert shown == pytest.approx(code[first:after].tolist(), abs=1e-4)
+    root.get_by_label("ALiBi").check()
+    expect(brackets).to_have_count(0)

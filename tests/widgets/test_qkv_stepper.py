@@ -248,6 +248,67 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     expect(page.locator(".qkv-query-of > b")).to_have_text("it")
 
 
+# Of each wire that adds something: its thickness, and where it begins and ends on the screen.
+WIRES = """(kind) => [...document.querySelectorAll(`.qkv-query-wires ${kind}`)].map((wire) => {
+  const { left, width } = wire.ownerSVGElement.getBoundingClientRect();
+  const ends = [0, wire.getTotalLength()].map((at) => left + (wire.getPointAtLength(at).x * width) / 100);
+  return [Number(wire.getAttribute("stroke-width")), ...ends];
+}).filter(([thickness]) => thickness > 0)"""
+FED = "all => all.flatMap((entry, i) => (entry.matches('.qkv-query-fed') ? [i] : []))"
+EDGES = "all => all.map((e) => e.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 860])
+def test_a_wire_leads_from_a_number_to_each_query_entry_that_it_is_added_to(open_page: Callable[..., Page], width: int):
+    page = open_page(width=width, reduced_motion="reduce")
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    entries, slider = page.locator(".qkv-query-line b"), page.get_by_role("slider", name="it, number 4")
+    assert page.evaluate(WIRES, ".qkv-query-lit") == []
+    assert entries.evaluate_all(FED) == []
+    matrix = torch.tensor(QKVStepper().w_q)
+    for moved in (3, 0, 2):
+        page.get_by_role("slider", name=f"it, number {moved + 1}").press("ArrowUp")
+        frame(page)
+        lit = page.evaluate(WIRES, ".qkv-query-lit")
+        assert entries.evaluate_all(FED) == matrix[moved].nonzero().flatten().tolist()
+        assert [wire[0] for wire in lit] == [2.5 * 1.25] * int(matrix[moved].sum()), "as thick as what it adds"
+        knob = page.locator(".qkv-query-faders b").nth(moved).bounding_box()
+        assert knob
+        assert all(begin == pytest.approx(knob["x"] + knob["width"] / 2, abs=1) for _, begin, _ in lit)
+        edges = [entries.evaluate_all(EDGES)[f] for f in entries.evaluate_all(FED)]
+        assert all(left < end < right for (_, _, end), (left, right) in zip(lit, edges, strict=True)), (lit, edges)
+    for _ in range(5):
+        slider.press("ArrowDown")
+    frame(page)
+    assert page.evaluate(WIRES, ".qkv-query-lit") == [], "0 adds nothing"
+    page.get_by_role("button", name="undo edits").click()
+    frame(page)
+    assert entries.evaluate_all(FED) == []
+
+
+@pytest.mark.browser
+def test_numbers_of_the_opening_keep_to_their_places(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    height = "() => document.querySelector('.qkv-query-meets').offsetHeight"
+    before = page.evaluate(height)
+    page.evaluate("x => shown[0].model.set('x', x)", [[1, 0, 1, 0], [0, 2, 0, 2], [1, 1, 1.75, 0.25]])
+    frame(page)
+    expect(page.locator(".qkv-query-line b")).to_have_text(["2", ".25", "3"])
+    assert page.evaluate(height) == before, "a number that is wider than its entry is in one line"
+    inside = (
+        page.locator(".qkv-query-faders b")
+        .nth(2)
+        .evaluate("""(knob) => {
+      const text = document.createRange();
+      text.selectNodeContents(knob);
+      return knob.clientWidth - text.getBoundingClientRect().width;
+    }""")
+    )
+    assert inside >= 2, "1.75 is within its knob"
+
+
 @pytest.mark.browser
 def test_in_the_opening_the_word_is_in_one_line_and_a_knob_at_0_covers_no_number(open_page: Callable[..., Page]):
     page = open_phone(open_page)

@@ -366,7 +366,7 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     expect(aside).to_contain_text("next word")
     expect(widget.locator(".qkv-token")).to_have_text(HUNGRY.split())  # the picture waits
     widget.get_by_role("button", name="saw", exact=True).click()
-    expect(field).to_have_value("I saw a saw")
+    expect(field).to_have_value("I saw a saw ")
     expect(widget.locator(".qkv-class")).to_have_text(["pronoun", "verb", "determiner", "noun"])
     assert page.evaluate("it.model.get('sentence')") == "I saw a saw"
     expect(widget.get_by_role("button", name="I saw a saw")).to_have_attribute("aria-pressed", "true")
@@ -379,6 +379,59 @@ def test_a_sentence_is_typed_with_offers(open_page: OpenPage):
     expect(widget.locator(".qkv-token")).to_have_text(["my", "my"])
     widget.get_by_role("button", name="the cat").click()
     expect(field).to_have_value(HUNGRY)
+
+
+@pytest.mark.browser
+def test_a_space_after_a_whole_sentence_stays_and_more_words_follow(open_page: OpenPage):
+    widget = show(open_phone(open_page))
+    widget.get_by_role("radio", name="type a sentence").check()
+    field = widget.get_by_role("textbox", name="your sentence")
+    field.fill("")
+    text = "the dog saw the bird because it was hungry"
+    for letter in text:
+        field.press_sequentially(letter)
+        frame(widget.page)
+        if field.input_value() == "the dog saw the bird ":
+            expect(widget.locator(".qkv-token")).to_have_text(["the", "dog", "saw", "the", "bird"])
+            expect(widget.locator(".qkv-aside")).to_have_text("")
+    expect(field).to_have_value(text)
+    field.press("Enter")
+    expect(widget.locator(".qkv-token")).to_have_text(text.split())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("text", ["the dog saw the bird", "the dog saw the birdy", "my dog saw the bird the"])
+def test_no_class_is_under_the_words_that_are_offered(open_page: OpenPage, text: str):
+    widget = show(open_phone(open_page))
+    widget.get_by_role("radio", name="type a sentence").check()
+    for each in ("the dog saw the bird", text):
+        widget.get_by_role("textbox", name="your sentence").fill(each)
+        frame(widget.page)
+    ends = widget.locator(".qkv-class").evaluate_all("es => es.map((e) => e.getBoundingClientRect().right)")
+    aside = widget.locator(".qkv-aside").bounding_box()
+    assert aside
+    assert max(ends) <= aside["x"]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+@pytest.mark.parametrize("sentence", [HUNGRY, "I saw a saw"])
+def test_the_dot_of_the_word_that_looks_is_dragged(open_page: OpenPage, width: int, sentence: str):
+    page = open_page(width=width)
+    widget = show(page, sentence=sentence)
+    looks = widget.locator(".qkv-words .qkv-look input")
+    count = looks.count()
+    for to in (1, count - 1, 0):
+        at = widget.locator(".qkv-words .qkv-look :checked").bounding_box()
+        target = looks.nth(to).bounding_box()
+        assert at
+        assert target
+        page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(target["x"] + target["width"] / 2, target["y"] + target["height"] / 2, steps=4)
+        page.mouse.up()
+        frame(page)
+        assert page.evaluate("it.model.get('word')") == to
 
 
 @pytest.mark.browser

@@ -22,6 +22,7 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("HeadMicroscope", {}, ".qkv-scope-text", "position"),
     ("HeadMicroscope", {}, ".qkv-scope-plot svg", "step"),
     ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", "row"),
+    ("SequenceExplorer", {"kind": "text"}, ".qkv-rows", None),
     ("PositionExplorer", {}, ".qkv-plot svg.qkv-drag", "key"),
     ("ScalingLab", {}, ".qkv-plot svg.qkv-drag", "d_k"),
     ("PositionExplorer", {}, ".qkv-pos-text", "query"),
@@ -85,7 +86,6 @@ def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[st
     ("name", "values", "selector", "trait"),
     [
         ("SequenceExplorer", {"kind": "text"}, ".qkv-row-grip", "row"),
-        ("SequenceExplorer", {"kind": "text"}, ".qkv-matrix", "row"),
         ("Everywhere", {}, ".qkv-asking-grip", "token"),
         ("CacheStepper", {"step": 3}, ".qkv-kv-row:nth-child(5) .qkv-kv-word", "step"),
         ("TransformerFlow", {"word": 1}, ".qkv-flow-word:nth-child(3)", "word"),

@@ -350,6 +350,8 @@ def test_words_are_drawn_and_another_weight_starts_the_count_again(lab: Page):
     lab.get_by_role("button", name="draw 100").click()
     expect(dots).to_have_count(100)
     expect(lab.locator(".qkv-sampled")).to_have_text(re.compile("^100 drawn, the last: (cat|mouse)"))
+    colour = dots.first.evaluate("e => getComputedStyle(e).backgroundColor")
+    expect(lab.locator(".qkv-sampled u"), "the name of the dots").to_have_css("background-color", colour)
     # Its weight is almost 1: now and then another word is drawn.
     expect(lab.locator("details td:last-child").nth(1)).to_have_text(re.compile(r"1\.000|0\.9[5-9]0"))
     lab.get_by_role("slider", name="score of cat").press("ArrowLeft")

@@ -337,6 +337,51 @@ def test_classes_that_a_switch_changes_are_marked_and_the_old_ones_named(open_pa
     assert wrong.first.evaluate("e => getComputedStyle(e, '::before').content").startswith('"✗')
 
 
+MOVING = """() => document.getAnimations().map(({ effect, animationName }) => [animationName, effect.target])
+  .filter(([name]) => name === "qkv-flow-send").map(([, dot]) => Number(dot.style.getPropertyValue("--y")))"""
+
+
+@pytest.mark.browser
+def test_a_press_sends_a_dot_to_each_class_that_it_changes_and_marks_those_that_are_right_again(open_page: OpenPage):
+    page = open_page(width=390)
+    widget = show(page, feed_forward=False)
+    right = widget.locator(".qkv-flow-right")
+    dots = widget.locator(".qkv-flow-dot")
+    assert page.evaluate(MOVING) == [], "nothing moves before a press"
+    wrong = [80 + (i + 0.5) * 24 for i in (2, 7, 8)]
+    for marks in (3, 0, 3):  # on, off, on
+        widget.locator(".qkv-flow-part").last.click()
+        frame(page)
+        assert page.evaluate(MOVING) == pytest.approx(wrong)
+        expect(right).to_have_count(marks)
+    begin = "e => getComputedStyle(e).getPropertyValue('--from')"
+    assert dots.evaluate_all(f"all => all.map({begin})") == ["61.75%"] * 3, "in the box that was pressed"
+    widget.get_by_role("radio", name="tasty").check()
+    expect(dots).to_have_count(0)
+    expect(right).to_have_count(0)
+
+
+@pytest.mark.browser
+def test_with_reduced_motion_a_press_moves_nothing_and_marks_the_same_classes(open_page: OpenPage):
+    page = open_page(width=390, reduced_motion="reduce")
+    widget = show(page, feed_forward=False)
+    widget.locator(".qkv-flow-part").last.click()
+    frame(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert (
+        widget.locator(".qkv-flow-dot").evaluate_all("all => all.map((e) => getComputedStyle(e).opacity)") == ["0"] * 3
+    )
+    marks = widget.locator(".qkv-flow-answer-of:has(.qkv-flow-right)")
+    expect(marks).to_have_text(["verb", "verb", "adjective"])
+
+
+@pytest.mark.browser
+def test_a_tap_does_not_tint_all_of_the_picture(open_page: OpenPage):
+    widget = show(open_page(width=390))
+    tint = widget.locator(".qkv-flow svg").evaluate("e => getComputedStyle(e).webkitTapHighlightColor")
+    assert tint == "rgba(0, 0, 0, 0)"
+
+
 @pytest.mark.browser
 def test_a_noun_of_another_sentence_is_not_named(open_page: OpenPage):
     widget = show(open_page(width=390), residual=False, stage="nouns")

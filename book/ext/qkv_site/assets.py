@@ -82,6 +82,9 @@ def add_assets(app: Sphinx, config: Config) -> None:
     """Write the assets into a folder that Sphinx copies, and set the configuration values that make pages stale.
 
     For another language, they are not written: it has those of the English site.
+
+    Raises:
+        ExtensionError: KaTeX is not installed.
     """
     assets = ROOT / "_build" / "assets"
     if is_english():

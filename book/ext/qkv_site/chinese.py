@@ -111,7 +111,8 @@ def merged(pieces: list[TTFont]) -> TTFont:
 def style(page: str) -> str:
     """Return the style element that contains a page's Chinese characters as fonts; "" for a page without any.
 
-    A page in Chinese has none either: it has thousands of characters, and its reader has a font for them.
+    A page in Chinese has none either: it has thousands of characters, and its reader has a font for them. Errors are
+    those of `face`.
 
     Widgets may later show other characters. A browser then fetches the file of all of them, which qkv.css names.
     """
@@ -138,6 +139,9 @@ def write_shared_font(app: Sphinx, config: Config) -> None:
     """Write a font file with the Chinese characters of all widgets into a folder that Sphinx copies.
 
     Only the English build does this.
+
+    Raises:
+        ExtensionError: one of the characters is in no font.
     """
     if not is_english():
         return

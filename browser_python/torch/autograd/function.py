@@ -49,6 +49,8 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """Run `forward` without recording it, record `backward` in its place, and return the result.
 
+        A `backward` that returns too few or too many gradients raises a RuntimeError when it runs.
+
         Raises:
             NotImplementedError: `forward` returns something else than one tensor.
         """

@@ -20,8 +20,12 @@ def jacobian(
 ) -> Tensor:
     """Return the derivatives of each number of `func(inputs)` with respect to each number of `inputs`.
 
+    The result has no gradient history.
+
     Shapes:
         result (*shape of func(inputs), *shape of inputs)
+    Raises:
+        NotImplementedError: `inputs` is not one tensor, or `create_graph` or `strict` is set.
     """
     refuse_set("jacobian", create_graph=create_graph, strict=strict)
     if not isinstance(inputs, Tensor):

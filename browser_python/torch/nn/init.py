@@ -67,7 +67,10 @@ def kaiming_uniform_(
 ) -> Tensor:
     """Write uniform numbers into `t` whose variance keeps that of the activations (He et al., 2015), and return it.
 
-    `mode` says whether inputs ("fan_in") or outputs are counted; `a` is the slope of a leaky ReLU.
+    `mode` says whether inputs ("fan_in") or outputs ("fan_out") are counted; `a` is the slope of a leaky ReLU.
+
+    Raises:
+        ValueError: the mode or the function is not known, or `t` has fewer than two axes.
     """
     bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
     return uniform_(t, -bound, bound, generator)
@@ -82,7 +85,10 @@ def kaiming_normal_(
 ) -> Tensor:
     """Write normal numbers into `t` whose variance keeps that of the activations (He et al., 2015), and return it.
 
-    `mode` says whether inputs ("fan_in") or outputs are counted; `a` is the slope of a leaky ReLU.
+    `mode` says whether inputs ("fan_in") or outputs ("fan_out") are counted; `a` is the slope of a leaky ReLU.
+
+    Raises:
+        ValueError: the mode or the function is not known, or `t` has fewer than two axes.
     """
     gain = calculate_gain(nonlinearity, a)
     return normal_(t, 0.0, gain / math.sqrt(fans(t)[("fan_in", "fan_out").index(mode)]), generator)

@@ -28,7 +28,7 @@ def reduced(losses: Tensor, reduction: str, total: Tensor | float | None = None)
 
 
 def refuse_older(function: str, size_average: bool | None, reduce: bool | None) -> None:
-    """Raise the error for the older arguments in place of `reduction`, whose False also has a meaning."""
+    """Raise a NotImplementedError if one of the older arguments in place of `reduction` is set, also to False."""
     refuse_set(function, size_average=size_average is not None, reduce=reduce is not None)
 
 
@@ -43,7 +43,7 @@ def warn_of_sizes(x: Tensor, target: Tensor) -> None:
 
 
 def check_floating(name: str, *xs: Tensor) -> None:
-    """Raise torch's error if all of these tensors have a dtype of integers or bools."""
+    """Raise torch's NotImplementedError, which has this name, if all of these tensors hold integers or bools."""
     if all(x.dtype.kind < FLOATING for x in xs):
         raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[xs[0].dtype]}'")
 
@@ -56,7 +56,11 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of (x − target)², or by `reduction` their sum, or all of them."""
+    """Return the mean of (x − target)², or by `reduction` their sum, or all of them.
+
+    Raises:
+        NotImplementedError: neither is floating-point, or a weight is set.
+    """
     refuse_older("mse_loss", size_average, reduce)
     refuse_set("mse_loss", weight=weight)
     warn_of_sizes(x, target)
@@ -168,7 +172,11 @@ def binary_cross_entropy_with_logits(
     """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow.
 
     Each term is multiplied by `weight` if it is given, and that of the target 1 by `pos_weight`. By `reduction`, return
-    their sum or all of them instead. Shapes that differ raise a ValueError.
+    their sum or all of them instead.
+
+    Raises:
+        ValueError: the shapes differ.
+        NotImplementedError, RuntimeError: `x`, or `target`, is not floating-point.
     """
     refuse_older("binary_cross_entropy_with_logits", size_average, reduce)
     if x.shape != target.shape:
@@ -194,7 +202,7 @@ def kl_div(
     """Return the mean of target·(log target − x), where `x` holds logarithms of probabilities.
 
     With `log_target`, so does `target`. By `reduction`, return their sum or all of them instead; "batchmean", the sum
-    divided by the size of the first axis, is the Kullback–Leibler divergence.
+    divided by the size of the first axis, is the Kullback–Leibler divergence. Integers in `x` raise a RuntimeError.
     """
     refuse_older("kl_div", size_average, reduce)
     if x.dtype.kind < FLOATING:

@@ -181,7 +181,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or a name for one that is None."""
+        """Add a parameter, or a name for one that is None. Errors are those of `check_member`."""
         check_member(self, name, param, Parameter)
         self._parameters[name] = param
 
@@ -249,8 +249,8 @@ class Module(metaclass=TellsMissingOrAbstract):
     ) -> Iterator[tuple[str, Module]]:
         """Yield the full name and the module of this module and of all modules in it, itself first.
 
-        Names begin with `prefix`. A module that occurs twice, or is in `memo`, is left out unless `remove_duplicate` is
-        False.
+        Names begin with `prefix`. A module in `memo` is left out. With `remove_duplicate`, all that are yielded are
+        added to it, so that none comes twice.
         """
         memo = set() if memo is None else memo
         if self not in memo:
@@ -303,6 +303,9 @@ class Module(metaclass=TellsMissingOrAbstract):
         """Add this module's own parameters and persistent buffers to `destination`, by `prefix` and name.
 
         They are detached views, or with `keep_vars` the tensors themselves.
+
+        Raises:
+            NotImplementedError: the class has a `get_extra_state`.
         """
         if any("get_extra_state" in vars(kind) for kind in type(self).__mro__):
             refuse("`Module.get_extra_state`")
@@ -333,7 +336,9 @@ class Module(metaclass=TellsMissingOrAbstract):
         Return the names that the state misses, and those that the module does not know.
 
         Raises:
-            RuntimeError: a shape differs, or with `strict`, a name is missing or not known.
+            RuntimeError: a shape differs, a value is no tensor, or with `strict`, a name is missing or not known.
+                Then nothing is copied.
+            TypeError: the state is no mapping.
         """
         refuse_set("load_state_dict", assign=assign)
         if not isinstance(state_dict, Mapping):
@@ -437,7 +442,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def apply(self, f: Callable[[Module], object]) -> Self:
-        """Call a function with each module in this one, from the inside out, and with this one last; return it."""
+        """Call a function with each module in this one, from the inside out, and last with this one. Return it."""
         for m in self.children():
             m.apply(f)
         f(self)
@@ -526,7 +531,10 @@ def check_member(module: Module, name: str, value: object, kind: type) -> None:
 
 
 def check_replacement(value: object, kind: type | None, what: str) -> None:
-    """Raise torch's error if a value cannot replace a member."""
+    """Raise a TypeError unless a value can replace a member: None, or one of the class `kind` if that is given.
+
+    `what` says in the error what the member is.
+    """
     if value is not None and not (kind and isinstance(value, kind)):
         raise TypeError(f"cannot assign '{typename(value)}' as {what} or None expected)")
 

@@ -169,8 +169,10 @@ def pooled(
     `sizes` are those of a window, the steps (None: those of a window), the padding, filled with `value`, and the
     dilation.
 
+    Shapes:
+        x (batch, channels, *sizes) or without the batch; the result as x, with the number of windows for each size
     Raises:
-        RuntimeError: `x` has other axes, the padding exceeds half a window, or a window exceeds the padded `x`.
+        RuntimeError: `x` has more or fewer axes, the padding exceeds half a window, or a window exceeds the padded `x`.
     """
     n = int(name[-2])
     check_axes(name, x, n)
@@ -251,6 +253,9 @@ def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """Return the means or maxima of as many windows along each of the last axes as `sizes` says; None keeps an axis.
 
     The number of these axes is in `name` ("adaptive_avg_pool2d").
+
+    Raises:
+        RuntimeError: `x` has other axes than these after its channels, with or without a batch.
     """
     n = int(name[-2])
     check_axes(name, x, n)

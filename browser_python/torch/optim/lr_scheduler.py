@@ -282,7 +282,11 @@ class OneCycleLR(LRScheduler):
         return (end - start) * share + start
 
     def get_lr(self) -> list[float]:
-        """Return the next rate of each group, and set its momentum."""
+        """Return the next rate of each group, and set its momentum.
+
+        Raises:
+            ValueError: it was called more than `total_steps` times.
+        """
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is {self.total_steps}"

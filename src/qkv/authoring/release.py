@@ -87,7 +87,10 @@ def written(notebook: NotebookNode) -> str:
 
 
 def release(solutions: Path, exercises: Path) -> list[Path]:
-    """Write every exercise that is missing or differs from its solution, and return the paths of those written."""
+    """Write every exercise that is missing or differs from its solution, and return the paths of those written.
+
+    Errors are those of `released`.
+    """
     changed = []
     for exercise, text in _expected(solutions, exercises):
         if not exercise.exists() or exercise.read_text(encoding="utf-8") != text:
@@ -104,6 +107,7 @@ def release_without_solutions(solutions: Path, chapters: Path, handout: Path) ->
 
     Raises:
         FileExistsError: the folder already contains solutions.
+        ImportError, RuntimeError: as in `released`.
     """
     if (handout / "solutions").exists():
         raise FileExistsError(f"{handout} already contains a folder named solutions")
@@ -176,7 +180,10 @@ def without_solution_only(source: NotebookNode) -> NotebookNode:
 
 
 def findings(solutions: Path, exercises: Path) -> list[Finding]:
-    """Return the exercises that are missing, that differ from their solutions, or that have no solution."""
+    """Return the exercises that are missing, that differ from their solutions, or that have no solution.
+
+    Errors are those of `released`.
+    """
     found = []
     wanted = set()
     for exercise, text in _expected(solutions, exercises):
@@ -190,6 +197,6 @@ def findings(solutions: Path, exercises: Path) -> list[Finding]:
 
 
 def _expected(solutions: Path, exercises: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the path and the expected content of each exercise."""
+    """Yield the path and the expected content of each exercise. It raises what `released` does."""
     for source in sorted(solutions.glob("*.ipynb")):
         yield exercises / source.name, written(released(nbformat.read(source, as_version=4)))

@@ -71,7 +71,11 @@ def _run_in(
     """Grade submissions, with the results in the folder `out`, and print a summary. Return the exit code.
 
     It is 2 if the overrides name somebody or something unknown, 1 if a submission was not graded, else 0. The seed is
-    the given one, else that of the folder, else a new one.
+    the given one, else that of the folder, else a new one, and is written there.
+
+    Raises:
+        SetupError: the reference solution does not get full marks on this machine.
+        OSError: a file or the gradebook cannot be written.
     """
     problems = overrides.problems({one.student for one in submissions}, {one.notebook for one in submissions})
     if problems:

@@ -101,7 +101,10 @@ def _find_or_make_notebook(book: Any, name: str, submissions: Sequence[Result]) 
 
 
 def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) -> None:
-    """Write the grades of one notebook's submissions in one transaction; nbgrader's API takes one for each grade."""
+    """Add the grades of one notebook's submissions to the transaction that `record` commits.
+
+    nbgrader's API would take a transaction for each grade.
+    """
     from nbgrader.api import Grade, Student, SubmittedAssignment, SubmittedNotebook
 
     db = book.db

@@ -1,9 +1,9 @@
 """Validate the replies that come out of the sandbox: one strict schema for each kind of request.
 
-Untrusted code may have written the bytes. So the schema fixes every value: its place, its type, exact fields,
-lengths, shapes and dtypes, texts of limited length, and numbers in a range. If anything differs, or if bytes are left
-over, the whole reply is refused. Only a valid reply becomes a `Trace`. Inputs are never taken from a reply: they come
-from the case.
+Untrusted code may have written the bytes. So the schema fixes every value: its place, its type, exact fields, lengths,
+shapes and dtypes, texts of limited length, and numbers in a range. If anything differs, or if bytes are left over, the
+whole reply is refused: each function here raises a `ReplyError`, also where its docstring does not say so. Only a valid
+reply becomes a `Trace`. Inputs are never taken from a reply: they come from the case.
 
 A `tree` in this module is a value as JSON decodes it: numbers, texts, and lists such as `["tensor", "float32", 3]`.
 """

@@ -319,9 +319,9 @@ class _LocalPool:
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
         """Yield each result with its index when it is ready.
 
-        If a grading process ends unexpectedly, all submissions in the queue are graded again in a new pool; one during
-        which it ends twice is not graded. A notebook that the machine may have failed is graded again when nothing else
-        runs.
+        If a grading process ends unexpectedly, all submissions in the queue are graded again in a new pool. One during
+        which it ends twice, or which raises an error, gets a result that says so. A notebook that the machine may have
+        failed is graded again when nothing else runs.
         """
         tries: dict[int, int] = {}
         running: dict[Future[Result], tuple[int, Work]] = {}

@@ -160,7 +160,7 @@ class Grader:
     def reference_passes(self, question: Question) -> bool:
         """Check whether the reference solution gets full points on this machine.
 
-        It runs in a new worker, unless it passed less than `REFERENCE_SECONDS` ago.
+        It runs in a new worker, for which the present one is ended, unless it passed less than `REFERENCE_SECONDS` ago.
         """
         if time.monotonic() - self.reference_passed.get(question.id, -REFERENCE_SECONDS) < REFERENCE_SECONDS:
             return True
@@ -335,6 +335,9 @@ class _Attempt:
     def count_time(self, session: _Session, ask: Callable[[float], T], most: float | None = None) -> T:
         """Call `ask` with the seconds that the session may take, subtract the time that it took, and return its result.
 
+        The seconds are `most`, or by default the limit for a question, but no more than are left for the notebook, and
+        at least 0.05.
+
         Raises:
             AgainError: the session waited for a processor, and other notebooks are graded at the same time.
         """
@@ -347,7 +350,7 @@ class _Attempt:
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
-        """Start a session, and close it at the end."""
+        """Start a session, and close it at the end of the block. A FaultError is raised if none can be started."""
         session = self.start_session()
         try:
             yield session
@@ -356,6 +359,8 @@ class _Attempt:
 
     def start_session(self) -> _Session:
         """Start a session and wait until it replies to a greeting.
+
+        The notebook's deadline is moved by the time that this takes.
 
         Raises:
             FaultError: no session replied. It had run nothing of the notebook, so the notebook is not the cause.
@@ -521,7 +526,8 @@ class _Attempt:
     def observe(self, session: _Session, question: Question) -> replies.ObserveReply:
         """Return what an answer did.
 
-        The answer is the argument of the check that runs, or if no cell runs, the value of the question's name.
+        The answer is the argument of the check that runs, or if no cell runs, the value of the question's name. Errors
+        are those of `ask`.
         """
         if question.of_implementations:
             return self.observe_test(session, question)
@@ -538,6 +544,10 @@ class _Attempt:
         """Return what a test said of each implementation. It gets the next one only when it has said what this one is.
 
         Else its code could find all of them in its own process, and compare what they return.
+
+        Raises:
+            CrashError: as in `ask`, or the replies are too large together.
+            AgainError: as in `count_time`.
         """
         said: list[replies.ObserveReply] = []
         cases, left, size = self.grader.cases_of(question), self.timeout, 0

@@ -403,7 +403,10 @@ def _is_of_the_class(one: _Found) -> bool:
 
 
 def _with_owners(found: list[_Found], run: Run) -> list[_Found]:
-    """Return the files with the learners that the systems' layouts name, without the systems' own files."""
+    """Return the files with the learners that the systems' layouts name, without the systems' own files.
+
+    These are read by `run` for more names; one that cannot be read is ignored. A learner has one name in all files.
+    """
     before = [match["before"] for one in found if (match := BLACKBOARD.fullmatch(one.parts[0]))]
     metadata = [one for one in found if one.parts[-1] == METADATA and len(one.parts) == 1]
     no_facts = Facts({}, {})

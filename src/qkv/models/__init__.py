@@ -34,7 +34,11 @@ __all__ = [
 
 
 def load_tagger(weights: str | Path = "tagger") -> Tagger:
-    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file with two layers."""
+    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file with two layers.
+
+    Raises:
+        FileNotFoundError: there is no such file of weights.
+    """
     n_layers = 1 if weights == "tagger-one-layer" else 2
     return load_weights(Tagger(tagger_shape(n_layers)), weights)
 
@@ -70,7 +74,12 @@ def training_results() -> dict[str, dict[str, dict[str, list[float]]]]:
 
 
 def training_run(task: str, name: str) -> list[dict[str, Any]]:
-    """Return what TrainLab shows of a stored training: at each frame its step, loss and score (benchmarks/runs.mjs)."""
+    """Return what TrainLab shows of a stored training: at each frame its step, loss and score (benchmarks/runs.mjs).
+
+    Raises:
+        FileNotFoundError: the task is neither "tagger" nor "repeater".
+        KeyError: it has no run of this name.
+    """
     frames: list[dict[str, Any]] = _read(f"weights/training-runs-{task}.json")[name]["frames"]
     return frames
 
@@ -80,5 +89,5 @@ def _read(name: str) -> Any:
 
 
 def load_writer(weights: str | Path = "writer") -> Writer:
-    """Load a trained writer: "writer", or a file."""
+    """Load a trained writer: "writer", or a file. A FileNotFoundError is raised if there is no such file of weights."""
     return load_weights(Writer(), weights)

@@ -44,7 +44,7 @@ STEPS = (800, 2400)  # as many as the course's tagger has, and three times as ma
 
 @cache
 def tagger(seed: int, heads: int = 2, temperature: float = 1.0, steps: int = STEPS[0]) -> Tagger:
-    """Train one tagger."""
+    """Return a tagger trained with these settings; called with the same ones again, return the same object."""
     return train_tagger(steps, seed, heads=heads, temperature=temperature)
 
 
@@ -415,7 +415,11 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
 
 
 def control(name: str) -> list[Any]:
-    """Return what was measured for one control, with one entry for each seed."""
+    """Return what was measured for one control, with one entry for each seed.
+
+    Raises:
+        KeyError: there is no control of this name.
+    """
     stored = json.loads(resources.files("qkv.models").joinpath("controls.json").read_text(encoding="utf-8"))
     found: list[Any] = stored[name]
     return found

@@ -206,7 +206,10 @@ class Accuracy(NamedTuple):
 
 
 def accuracy(tagger: Tagger, sentences: Sequence[Sentence], **settings: Any) -> Accuracy:
-    """Return the share of words whose class is right, and of *it* whose noun is right, with the settings of `tag`."""
+    """Return the share of words whose class is right, and of *it* whose noun is right, with the settings of `tag`.
+
+    Without an *it* in the sentences, its share is nan.
+    """
     places = tagger.run([sentence.words for sentence in sentences], **settings)
     true_classes, true_nouns = targets(sentences)
     right_classes = places["class_logits"].argmax(-1) == true_classes

@@ -133,7 +133,7 @@ def train_tagger(
     train_tagger(**TAGGER_ON_THE_PAGE, heads=1)            with one head in each layer
 
     A part that is left out in training (`scaled`, `positions`, `residual`, `norm`) has to be left out afterwards too:
-    accuracy(tagger, sentences, scaled=False).
+    accuracy(tagger, sentences, scaled=False). It is then in evaluation mode, its weights rounded to 16 bits.
 
     Args:
         rule, language, only_it: what the sentences are, as in `sentences`
@@ -205,7 +205,8 @@ def train_repeater(
 
     after_step(n, repeater) is called after n steps, and with n = 0 before the first. The parts are those of
     `train_tagger`. Without `mask`, the causal mask is left out in training, so that each token sees the next one.
-    `spread` is the standard deviation of the position vectors at the start.
+    `spread` is the standard deviation of the position vectors at the start. The repeater is then in
+    evaluation mode, its weights rounded to 16 bits.
     """
     generator = torch.Generator().manual_seed(seed)
     repeater = _seeded(seed, lambda: Repeater(repeater_shape(n_layers, heads, 64 if feed_forward else 0)))
@@ -245,7 +246,10 @@ REPEATER_ON_THE_PAGE: dict[str, Any] = {"steps": 500, "batch": 32, "rate": 2e-2,
 def train_writer(
     steps: int = 1000, seed: int = 0, sentences_drawn: int = N_SENTENCES, progress: str | None = None
 ) -> Writer:
-    """Train a writer to predict each next word of sentences of the grammar's training part, and return it."""
+    """Train a writer to predict each next word of sentences of the grammar's training part, and return it.
+
+    It is then in evaluation mode, its weights rounded to 16 bits.
+    """
     generator = torch.Generator().manual_seed(seed)
     writer = _seeded(seed, Writer)
     ids = writer.vocabulary.encode(with_ends(sentences("training", sentences_drawn, seed)))
@@ -284,9 +288,10 @@ class Recipe:
 
 
 def summarise_tagger(tagger: Tagger, **settings: bool) -> str:
-    """Return a line with the accuracy of a tagger on new sentences and on held-out combinations.
+    """Return a line with the shares of word classes and of *it* that a tagger gets right, in per cent.
 
-    The settings are those of `Tagger.tag`.
+    They are measured on 1,000 new sentences and on 1,000 with held-out combinations, the same ones each time. The
+    settings are those of `Tagger.tag`.
     """
     new, held_out = (accuracy(tagger, sentences(part, 1000, 1), **settings) for part in ("new", "combination"))
     return (
@@ -296,7 +301,7 @@ def summarise_tagger(tagger: Tagger, **settings: bool) -> str:
 
 
 def summarise_repeater(repeater: Repeater) -> str:
-    """Return a line with the mean surprise of a repeater, in the first period and in later ones."""
+    """Return a line with the mean surprise of a repeater, in nats, in the first period and in later ones."""
     scores = repeater_scores(repeater, *draw_sequences(256, torch.Generator().manual_seed(1)))
     return f"mean surprise in nats: {scores.first:.2f} the first time, {scores.repeated:.2f} when symbols come again"
 
@@ -350,6 +355,9 @@ def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
     The loss is the mean surprise after the first period, in nats. "previous" is the largest score of a head in the
     first layer, which learns to attend to the previous token. "induction" is the largest score in the second layer,
     which learns to attend to the token after the same symbol.
+
+    Raises:
+        FileNotFoundError: there is no such file.
     """
     ids, periods = draw_sequences(64, torch.Generator().manual_seed(9))
     history: dict[str, list[float]] = {"steps": [], "loss": [], "previous": [], "induction": []}

@@ -46,7 +46,7 @@ def weights_file(name: str | Path) -> Path:
 def load_weights(model: Model, name: str | Path) -> Model:
     """Load trained weights into a model, as float32, and return it in evaluation mode without gradients.
 
-    `name` is a name of the course's weights or a path, as in `weights_file`.
+    `name` is a name of the course's weights or a path. Errors are those of `weights_file`.
     """
     tensors = load_file(weights_file(name))
     model.load_state_dict({place: tensor.float() for place, tensor in tensors.items()})
@@ -54,7 +54,7 @@ def load_weights(model: Model, name: str | Path) -> Model:
 
 
 def round_weights(model: Model) -> Model:
-    """Round all weights of a model to 16-bit floats, and return it in evaluation mode without gradients."""
+    """Round all weights of a model to 16-bit floats, in place, and return it in evaluation mode without gradients."""
     return model.half().float().eval().requires_grad_(False)
 
 
@@ -111,6 +111,7 @@ def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
 
     Raises:
         ValueError: there is no checkpoint after this step; the message lists the steps.
+        FileNotFoundError: there is no such file.
     """
     tensors = load_file(weights_file(name))
     steps = tensors.pop("steps").tolist()
@@ -122,6 +123,6 @@ def load_checkpoint(model: Model, name: str | Path, step: int) -> Model:
 
 
 def checkpoint_steps(name: str | Path) -> list[int]:
-    """Return the steps whose weights are in a file of checkpoints."""
+    """Return the steps whose weights are in a file of checkpoints. Errors are those of `weights_file`."""
     steps: list[int] = load_file(weights_file(name))["steps"].tolist()
     return steps

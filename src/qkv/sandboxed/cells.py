@@ -195,7 +195,7 @@ class Shell(InteractiveShell):
                 self.user_ns.setdefault(bound, NotImported(error))
 
     def run_line_magic(self, magic_name: str, line: str, _stack_depth: int = 1) -> Any:
-        """Run a line magic, and return its result. Unknown magics, such as those of another kernel, are ignored: None.
+        """Run a line magic, and return its result. Unknown ones and SKIPPED_MAGICS are ignored: None.
 
         `%timeit` runs its statement once.
         """
@@ -206,7 +206,7 @@ class Shell(InteractiveShell):
         return super().run_line_magic(magic_name, line, _stack_depth + 1)
 
     def run_cell_magic(self, magic_name: str, line: str, cell: str) -> Any:
-        """Run a cell magic, and return its result. Unknown magics are ignored, with their cell: None.
+        """Run a cell magic, and return its result. Unknown ones and SKIPPED_MAGICS are ignored, with their cell: None.
 
         `%%timeit` runs its cell once.
         """

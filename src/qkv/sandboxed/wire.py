@@ -74,6 +74,7 @@ def send(channel: socket.socket, message: Any, seconds: float | None = None) -> 
     Raises:
         TimeoutError: the other side did not read it within `seconds`.
         EndedError: the other side has closed the connection.
+        WireError: the message has a value that cannot be sent.
     """
     frame = encode(message)
     try:
@@ -147,7 +148,7 @@ class Encoded:
 
 
 def preencode(value: Any) -> Encoded:
-    """Encode a value that is sent in many messages."""
+    """Encode a value that is sent in many messages. A WireError is raised if it cannot be sent."""
     encoder = _Encoder()
     return Encoded(encoder.text(value), b"".join(encoder.blobs))
 
@@ -201,7 +202,11 @@ def tensor_of(raw: bytes | bytearray | memoryview, dtype: torch.dtype, shape: Se
 
 
 def decode(frame: bytes | bytearray, ask: Ask | None = None) -> Any:
-    """Decode a frame from the grader, without its first length. Only a worker may call this: it can run sent code."""
+    """Decode a frame from the grader, without its first length. Only a worker may call this: it can run sent code.
+
+    Raises:
+        WireError: the bytes are not a frame.
+    """
     tree, blob = parse_frame(frame)
     return _Decoder(blob, ask).value(tree)
 

@@ -147,7 +147,10 @@ def use_huge_pages() -> None:
 
 @contextlib.contextmanager
 def errors_to_stderr() -> Iterator[None]:
-    """Catch every exception, so that none leaves a forked process, and write it to stderr, which the grader quotes."""
+    """Catch every exception, so that none leaves a forked process.
+
+    The last 1,000 characters of its traceback go to stderr, which the grader quotes.
+    """
     try:
         yield
     except BaseException:
@@ -178,7 +181,7 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
     """Fork a session in new namespaces, as pid 1 of its own, and return its pid here.
 
     `channel` is the number of its socket, `memory` its limit in MB, `scratch` the folder that it may write to. The
-    session never returns from this call.
+    session never returns from this call. An OSError is raised if the kernel refuses.
     """
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET)

@@ -103,7 +103,7 @@ def _longer_run(
     """Run a program on inputs that are longer along an axis. Return (sizes before and after, shapes of all results).
 
     Longer is one slot more, or twice as many slots for a program that cuts them into windows. If the program takes
-    neither, there are no shapes, and only sizes that the first input has once.
+    neither, there are no shapes, and only sizes that the first input has at most once, each as (n, n).
     """
     sizes = {inputs[i].shape[axis] for i in having}
     for grow in (lambda n: n + 1, lambda n: 2 * n):

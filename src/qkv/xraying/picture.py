@@ -88,7 +88,7 @@ def _at_fault(found: Found, slots: Slots) -> list[tuple[int, ...]]:
 
 
 def _mixed(found: Found, slots: Slots) -> int | None:
-    """Return the token that is followed at first: one that the line at fault mixes with others."""
+    """Return the token that is followed at first: one that the line at fault mixes with others; None without one."""
     return next((slot[-1] for slot in _at_fault(found, slots)[:MOST_SLOTS] if len(slot) > 1), None)
 
 

@@ -97,7 +97,10 @@ def step_variant(
 
 
 def state_written_into(*parts: int) -> AddToken:
-    """Return an `AddToken` that adds the token to the state, but writes the sums of these parts into the old state."""
+    """Return an `AddToken` that adds the token to the state, but writes the sums of these parts into the old state.
+
+    Part 0 is Σ φ(k) v, part 1 is Σ φ(k).
+    """
 
     def add(state: State | None, token: State) -> State:
         if state is None:
@@ -111,7 +114,10 @@ def state_written_into(*parts: int) -> AddToken:
 
 
 def carried_on(*parts: int) -> AddToken:
-    """Return an `AddToken` that carries on these parts of the state, and starts the others from this token alone."""
+    """Return an `AddToken` that carries on these parts of the state, and starts the others from this token alone.
+
+    Part 0 is Σ φ(k) v, part 1 is Σ φ(k).
+    """
 
     def add(state: State | None, token: State) -> State:
         new = add_to_state(state, token)

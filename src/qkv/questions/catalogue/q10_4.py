@@ -153,7 +153,7 @@ def first_block_only(k: Tensor, v: Tensor, block: int) -> Pairs:
 def softmax_in_each_block(joined: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
     """Return a wrong answer that takes a softmax in each block of keys.
 
-    `joined` makes one output of the stacked outputs of the blocks.
+    `joined` makes one output of the blocks' outputs, which are stacked along a new first axis.
     """
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:

@@ -161,12 +161,12 @@ def swapped_coming_out(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor
 
 
 def newest_only(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Append the last of the new tokens alone."""
+    """Append the last of the new tokens alone, and return all so far; without a cache, k and v."""
     return (k, v) if cache is None else append(cache, k[..., -1:, :], v[..., -1:, :])
 
 
 def merged_heads(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Append keys and values before their split into heads."""
+    """Append keys and values before their split into heads, and return all so far, merged; without a cache, k and v."""
     return (k, v) if cache is None else append(cache, merge_heads(k), merge_heads(v))
 
 
@@ -179,7 +179,7 @@ def split_after(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def only_if_full(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    """Append as code with `if cache:` does: an empty cache is false."""
+    """Append as code with `if cache:` does: an empty cache is false, so that it stays empty; return k and v then."""
     return cache.append(k, v) if cache else (k, v)
 
 
@@ -246,7 +246,7 @@ def no_last_projection(y: Tensor, w: Weights, name: str) -> Tensor:
 
 
 def next_ids(answer: Callable[..., Any], ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Return the next id of each text, from our writer with blocks of the answer's."""
+    """Return the next id of each text (B, n), from our writer with blocks of the answer's: (B,)."""
     return writer(ids, w, n_heads, block=answer)[0][:, -1].argmax(-1)
 
 

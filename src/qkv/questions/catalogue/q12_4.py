@@ -47,7 +47,7 @@ def draw_lost(draw: Draw) -> list[Case]:
 def with_output(change: Change, layers: Callable[[int, int], list[int]] = lambda layer, n: [layer]) -> Any:
     """Return an answer(ids, w, n_heads, layer, head) that changes W_O by `change`: its columns of a head, for instance.
 
-    `layers` chooses the layers in which it does so, by default only the one of the head.
+    `change` gets a copy. `layers` chooses the layers in which it does so, by default only the one of the head.
     """
 
     def variant(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:

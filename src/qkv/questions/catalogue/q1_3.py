@@ -103,12 +103,12 @@ def row_numbers(mask: Tensor) -> Tensor:
 
 
 def same_length_for_all(choose: Callable[[Lengths], int]) -> Change:
-    """Return a mask that marks the first `choose(lengths)` rows of every sequence as real."""
+    """Return a `Change` to a mask that marks the first `choose(lengths)` rows of every sequence as real."""
     return lambda batch, mask, lengths: row_numbers(mask) < column([choose(lengths)] * len(lengths))
 
 
 def longer_by(rows: int) -> Change:
-    """Return a mask that marks this many more rows of each sequence as real (fewer where `rows` is negative)."""
+    """Return a `Change` to a mask that marks so many more rows of each sequence as real (fewer if `rows` < 0)."""
     return lambda batch, mask, lengths: row_numbers(mask) < column(lengths) + rows
 
 
@@ -137,7 +137,10 @@ def features_padded(sequences: list[Tensor]) -> Any:
 
 
 def batch_axis_second(sequences: list[Tensor]) -> Any:
-    """Call `pad_sequence` without `batch_first=True`: it then returns (n_max, B, d) in place of (B, n_max, d)."""
+    """Return what `pad_sequence` returns without `batch_first=True`, (n_max, B, d) in place of (B, n_max, d).
+
+    The mask is (B, B), because its width is taken from axis 1.
+    """
     batch = torch.nn.utils.rnn.pad_sequence(sequences)
     return batch, torch.arange(batch.shape[1]) < column([len(s) for s in sequences])
 
@@ -146,7 +149,10 @@ def batch_axis_second(sequences: list[Tensor]) -> Any:
 
 
 def mask_counts(seen: Seen) -> str:
-    """Return the number of rows that the answer's mask marks as real, for each sequence, as text."""
+    """Return the number of rows that the answer's mask marks as real, for each sequence, as text.
+
+    Without a mask of two axes, it is "other".
+    """
     mask = seen.value[1] if isinstance(seen.value, (tuple, list)) and len(seen.value) == 2 else None
     return str(mask.bool().sum(-1).tolist()) if isinstance(mask, Tensor) and mask.ndim == 2 else t("other")
 

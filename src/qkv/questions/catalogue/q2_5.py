@@ -164,7 +164,8 @@ class BareMatrices(nn.Module):
 def head_in_model(answer: Any, at: At) -> Tensor:
     """Return the outputs (B, H, n, d_head) of all heads of a layer, each computed with a module of the answer's class.
 
-    Its weights are those of the trained head. The matrices hold the biases, because the answer may have none.
+    Its weights are those of the trained head. The matrices hold the biases, because the answer may have none. It raises
+    what `made` does.
     """
     x = with_ones(at["attention.normed"])
     heads = []

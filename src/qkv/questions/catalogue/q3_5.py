@@ -121,7 +121,7 @@ RIGHT: dict[str, Attend] = {
 
 
 def scores_divided_by(scale: Callable[..., Any]) -> Attend:
-    """Return an attention whose scores are divided by this scale."""
+    """Return an attention whose scores are divided by `scale(q=, k=, v=, scores=)`."""
 
     def weights_of(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = q @ k.mT

@@ -198,7 +198,7 @@ def wrong_half(factor: float, middle: Callable[[float, float], float]) -> Answer
 
 
 def wrong_half_between(low: float, high: float, middle: Callable[[float, float], float]) -> Answer:
-    """Return a bisection between fixed ends that keeps the wrong half."""
+    """Return an answer that bisects between fixed ends and keeps the wrong half: it returns the end it moves to."""
     return lambda z, target: low if softmax(z, middle(low, high)).max() > target else high
 
 

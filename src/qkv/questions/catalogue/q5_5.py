@@ -290,7 +290,11 @@ ATTENTION = tuple(
 
 
 def module_in_model(answer: Any, at: At) -> Tensor:
-    """Return the output of attention in one layer, computed with a module of the answer's class with our weights."""
+    """Return the output of attention in one layer, computed with a module of the answer's class with our weights.
+
+    Raises:
+        Exception: as in `made`.
+    """
     ours = at.block.attention
     module = made(answer, (ours.w_q.in_features, ours.n_heads), ours.state_dict())
     return module(at["attention.normed"], mask=at.mask.clone())[0]

@@ -93,7 +93,11 @@ WEIGHTS = torch.randn(4, 6, 6, generator=GENERATOR)
 
 
 def diagnose(module: diagnosis.Module) -> str:
-    """Return the name of the module's fault, or "none": the one whose own module gives the same output."""
+    """Return the name of the module's fault, or "none": the one whose own module gives the same output.
+
+    Raises:
+        StopIteration: none of them does.
+    """
     out = module(PROBE, *WEIGHTS, 2)
     return next(name for name, known in FAULTS.items() if near(out, known(PROBE, *WEIGHTS, 2)))
 

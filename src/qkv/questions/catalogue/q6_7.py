@@ -81,6 +81,8 @@ def text_of(case: Case, text: int) -> str:
 def weights_of_texts(case: Case, result: Any) -> Tensor:
     """Run the causal head of a result on texts. Return its weights, with 0 in the rows without a noun before them.
 
+    Shapes:
+        the weights (TEXTS, n_max, n_max)
     Raises:
         ValueError: the result is not w_q and w_k. Its text is for the learner.
     """

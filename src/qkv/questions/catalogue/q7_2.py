@@ -61,8 +61,10 @@ class ProvidedCache:
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Write new keys and values into the reserved places, and return all so far.
 
-        The first append may bring several positions, each later one brings one.
+        The first append may bring several positions, each later one brings one. Behind the last place, nothing is kept.
 
+        Shapes:
+            k, v (B, 1, new positions, d); the results (B, 1, positions so far, d)
         Raises:
             ValueError: k or v does not have four axes.
         """
@@ -175,7 +177,10 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
 
 
 def query_without_a_head(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
-    """Attend with a query of three axes to keys of four: each text's query meets the keys of all texts."""
+    """Append to the cache, and attend with a query of three axes to keys of four.
+
+    So each text's query meets the keys of all texts.
+    """
     x = x_t.unsqueeze(1)
     return attention(x_t @ w_q, *cache.append(x @ w_k, x @ w_v))[0]
 

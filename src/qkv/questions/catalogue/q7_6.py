@@ -131,7 +131,7 @@ class Decoder:
         return x
 
     def update_cache(self, i: int, k: Tensor, v: Tensor) -> Rows:
-        """Add a row to the cache of layer i, and return the rows that the token attends to."""
+        """Add k and v, (d,), to the cache of layer i, and return the rows that the token attends to, (n, d) each."""
         self.rows[i] = tuple(torch.cat([old, new[None]]) for old, new in zip(self.rows[i], (k, v), strict=True))  # type: ignore[assignment]
         return self.rows[i]
 

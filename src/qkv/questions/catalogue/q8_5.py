@@ -132,7 +132,11 @@ WEIGHTS = (
 
 
 def diagnose_block(block: diagnosis.Module) -> str:
-    """Return the name of the block's fault, or "none": the one whose own block gives the same output."""
+    """Return the name of the block's fault, or "none": the one whose own block gives the same output.
+
+    Raises:
+        StopIteration: none of them does.
+    """
     out = block(PROBE, *WEIGHTS)
     return next(name for name, known in FAULTS.items() if near(out, known(PROBE, *WEIGHTS)))
 

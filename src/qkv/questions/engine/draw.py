@@ -67,8 +67,8 @@ class Draw:
     def sizes(self, *names: str, low: int = 4, high: int = 10, **fixed: int) -> dict[str, int]:
         """Return a size for each name: those in `fixed` keep their value, the others differ from them and each other.
 
-        The others are from `low` to `high`. At least 4 by default, none equals a batch or head axis of `situations` (2
-        or 3).
+        The others are from `low` to `high`, which have to be enough numbers for all of them. At least 4 by default,
+        none equals a batch or head axis of `situations` (2 or 3).
         """
         free = [n for n in range(low, high + 1) if n not in fixed.values()]
         order = torch.randperm(len(free), generator=self.generator).tolist()

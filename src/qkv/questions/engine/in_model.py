@@ -100,7 +100,7 @@ def made(answer: Any, sizes: tuple[int, ...], parameters: dict[str, Tensor]) -> 
     """Make a module of an answer, a class, with these sizes, load parameters into it, and return it.
 
     Raises:
-        ValueError: it lacks a layer.
+        ValueError: it lacks a layer. What the answer raises is raised too.
     """
     run = Run(answer, gradients=False)
     run.run_step(0, make(*sizes))

@@ -219,7 +219,8 @@ class Matching:
     def find_by_effect(self, kind: str) -> FoundIdea | None:
         """Find the first idea whose twin has right results, and the same differences of this kind as the answer.
 
-        `kind` is that of a side effect, such as "changed" or "gradient". None if there is no such idea.
+        `kind` is that of a side effect, such as "changed" or "gradient", which the answer has in some case. None if
+        there is no such idea.
         """
         ours = [[d.place for d in found if d.kind == kind] for found in self.found]
         first = next(i for i, places in enumerate(ours) if places)

@@ -41,7 +41,13 @@ def tables(draw: Draw, *counts: int, spare: int = 2) -> tuple[Tensor, ...]:
 
 
 def head_weights(x: Tensor, w_q: Tensor, w_k: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Return the weights of the head: softmax(x W_Q (x W_K)ᵀ / √d_k)."""
+    """Return the weights of the head: softmax(x W_Q (x W_K)ᵀ / √d_k). Without a mask, all keys are visible.
+
+    Shapes:
+        x (..., n, d)   w_q, w_k (d, d_k)   mask (n, n) bool
+    Returns:
+        (..., n, n), zeros for a query that sees nothing
+    """
     scores = x @ w_q @ (x @ w_k).mT / math.sqrt(w_q.shape[-1])
     return masked_softmax(scores, torch.ones(scores.shape[-2:], dtype=torch.bool) if mask is None else mask)
 

@@ -238,7 +238,7 @@ const pixels = remember(() =>
 
 /** Draw the picture. A patch with a larger weight keeps more of its colours and has a stronger violet frame.
  * @param {Seen} parts */
-function drawPicture({ row, token }) {
+function drawPicture({ row, token, may }) {
   const most = Math.max(...row);
   const corner = (/** @type {number} */ i) => [LEFT + (i % ACROSS) * SIDE, Math.floor(i / ACROSS) * SIDE];
   const patch = (/** @type {number} */ weight, /** @type {number} */ i) => {
@@ -249,7 +249,8 @@ function drawPicture({ row, token }) {
   };
   const [x, y] = corner(token);
   const alike = [...row.keys()].filter((i) => row[i] >= LIKE * row[token]);
-  const names = alike.length === 1 || alike.length > NAMED ? [] : alike.map((i) => [corner(i), shown(row[i])]);
+  const isCrowded = alike.length > NAMED || !may.every(Boolean); // they touch: the headline alone has their weights
+  const names = isCrowded || alike.length === 1 ? [] : alike.map((i) => [corner(i), shown(row[i])]);
   const grip = gripAt(Math.min(SIDE, LEFT + HEIGHT - GRIP - x), Math.min(SIDE, HEIGHT - GRIP - y)); // it stays in the picture
   return svg`${pixels()}${row.map(patch)}
     ${names.map(([[left, top], weight]) => svg`<text class="qkv-share-of qkv-share-of-patch" x=${left + SIDE / 2} y=${top === 0 ? SIDE + 5 : top - 2} text-anchor="middle">${weight}</text>`)}

@@ -37,7 +37,7 @@ const MODES = {
   "other text": () => t`other text`,
 };
 const LIKELIEST = 2; // predictions that are shown
-const SEEN = 0.005; // a smaller chance is shown as 0
+const SEEN = 0.02; // a second prediction with a smaller chance is not shown
 
 /** @import { SetState } from "./base.js" */
 /** @import { Repeater } from "./repeater.js" */
@@ -170,10 +170,15 @@ function lastTimeText({ ids, at, next }) {
 }
 
 /** @param {Seen} seen */
-function predictionText({ best, chances, missing }) {
-  const [first, second] = best.map((id) => t`${symbol(id)} (${shown(chances[id])})`);
+function predictionText({ best, chances, missing, modes }) {
   if (missing) return missing;
-  return second ? t`The model predicts ${first} or ${second}.` : t`The model predicts ${first}.`;
+  const [first, second] = best.map((id) => t`${symbol(id)} (${shown(chances[id])})`);
+  const predicted = second ? t`${first} or ${second}` : first;
+  const silent = HEADS.filter((head) => modes[head] === "zeros");
+  if (silent.length === 0) return t`The model predicts ${predicted}.`;
+  return silent.length === 1
+    ? t`Without head ${short(silent[0])}: ${predicted}.`
+    : t`Without ${silent.length} heads: ${predicted}.`;
 }
 
 const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
@@ -187,18 +192,18 @@ const lossText = (/** @type {Seen} */ { loss }) =>
 /* ---- the text */
 
 /** Return the symbols in one line, shaded by the weights of the chosen head, and an arc from the query to each symbol that
- * it looks at. A press or a drag on the symbols or on the lane below them chooses the query. The ring, and the arcs, are
+ * it looks at; grey and dotted if the head's output is replaced. A press or a drag on the symbols or on the lane below them chooses the query. The ring, and the arcs, are
  * moved with the pointer.
  * @param {State} state
  * @param {Seen} parts
  * @param {SetState<State>} set */
-function tape(state, { ids, n, at, row }, set) {
+function tape(state, { ids, n, at, row, head, modes }, set) {
   const grab = dragged(({ x, isPress, event }) => {
     const isHeld = isPress && /** @type {Element} */ (event.target).closest(".qkv-scope-arcs, .qkv-scope-ring");
     const apart = isPress ? (isHeld ? at + 0.5 - x * n : 0) : state.apart;
     set({ apart, position: Math.max(0, partAt(x + apart / n, n)) });
   });
-  return html`<div class="qkv-scope-tape qkv-drag" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
+  return html`<div class="qkv-scope-tape qkv-drag ${modes[head] === "on" ? "" : "qkv-scope-unused"}" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
     <div class="qkv-scope-arcs">
       <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
     </div>

@@ -35,28 +35,30 @@ const WAYS = {
 
 /** @import { SetState } from "./base.js" */
 /** @import { Route } from "./maths.js" */
-/** @typedef {(count: number) => unknown} Mark shows a number that says what is wrong */
+/** @typedef {(wrong: unknown) => unknown} Mark shows what is wrong: a number, or the names of words */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
  *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean, flown: boolean }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
   // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown. After the choice of a way,
-  // the numbers have `flown` to their heads.
+  // the numbers have `flown` to their heads, and the sentence comes after them.
   own: { grip: null, pressed: false, isWrong: false, flown: false },
   says: (/** @type {State} */ state) => t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}`,
   view: (state, set, id) => html`
-    <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
+    ${keyed(routeOf(state), html`<p class="qkv-lead qkv-deal-says ${flown(state)}" data-number="wrong">${lead(state)}</p>`)}
     ${routes(state, set, id)}
     ${picture(state, set, id)}
     ${heads(state, set, id)}
     ${tables(() => numbers(state))}`,
 });
 
+const flown = (/** @type {State} */ state) => (state.flown ? "qkv-flown" : "");
+
 /** Return the sentence about the tape: whole, on its way, or dealt.
  * @param {State} state */
 function lead(state) {
-  const mark = (/** @type {number} */ count) => html`<b class="qkv-amiss">${count}</b>`;
+  const mark = (/** @type {unknown} */ wrong) => html`<b class="qkv-amiss">${wrong}</b>`;
   if (state.dealt >= DEALT && state.isWrong) return sentences(state, state.wrong, mark).slice(1);
   if (state.dealt >= DEALT) {
     const [all, own] = [FEATURES, FEATURES / state.n_heads];
@@ -137,13 +139,14 @@ const sentences = (state, route, mark) => [
   placing(state, route, mark),
   changing(state, route, mark),
   leaking(state, route, mark),
+  staying(state, route, mark),
   route === "right" ? "" : whyUnseen(state, route),
 ];
 
 /** Return the sentences as one text.
  * @param {State} state
  * @param {Route} route */
-export const verdict = (state, route) => sentences(state, route, (count) => count).join("");
+export const verdict = (state, route) => sentences(state, route, (wrong) => wrong).join("");
 
 /** Return how many of the outputs that should change do.
  * @param {State} state
@@ -174,6 +177,18 @@ function leaking(state, route, mark) {
   const leaks = outputs(state, route).filter(({ should, hears }) => hears && !should).length;
   if (!leaks) return "";
   return leaks === 1 ? t` ${mark(1)} wrong one does.` : t` ${mark(leaks)} wrong ones do.`;
+}
+
+/** Return which outputs stay that should change, or nothing if all of them do.
+ * @param {State} state
+ * @param {Route} route
+ * @param {Mark} mark */
+function staying(state, route, mark) {
+  const due = outputs(state, route).filter(({ should }) => should);
+  const still = due.filter(({ hears }) => !hears).map(({ row }) => named(row));
+  if (still.length === 0 || still.length === due.length) return "";
+  const names = mark(still.join(t`, `));
+  return still.length === 1 ? t` ${names} stays.` : t` ${names} stay.`;
 }
 
 /** Return where a way puts the pieces.
@@ -210,20 +225,26 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
 function picture(state, set, id) {
   const rows = rowsOf(state);
   const grab = dragged(({ y, isPress, event }) => {
-    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
+    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY }, flown: false });
     else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
-  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""} ${state.flown ? "qkv-flown" : ""}"
+  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""} ${flown(state)}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}; --parts: ${parts(state.n_heads)}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
     ${keyed(routeOf(state), way(state, routeOf(state)))}
-    <label class="qkv-knob qkv-deal-ring"><span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
-      <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * state.dealt)} %"
-        .value=${live(String(state.dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
-    </label>
+    ${keyed(routeOf(state), ring(state, set))}
   </div>`;
 }
+
+/** Return the ring that deals the tape. After the choice of a way, a new one travels with the numbers.
+ * @param {State} state
+ * @param {SetState<State>} set */
+const ring = ({ dealt }, set) => html`<label class="qkv-knob qkv-deal-ring">
+  <span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
+  <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * dealt)} %"
+    .value=${live(String(dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
+</label>`;
 
 /** Return the choice between the right way and the wrong one.
  * @param {State} state
@@ -294,7 +315,7 @@ function way(state, route) {
         .filter(({ row }) => rows.includes(row))
         .map(
           ({ row, should, hears }) =>
-            html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${t`${named(row)}: `}</span>${outputWord(hears, rows.length)}</span>`,
+            html`<span data-changes=${hears} class=${should === hears ? "" : "qkv-amiss"}><span class="qkv-unseen">${t`${named(row)}: `}</span><span aria-hidden="true">${spelt(row)}</span>${outputWord(hears, rows.length)}</span>`,
         ),
     )}</div>
   </div>`;

@@ -9,6 +9,7 @@ import { ref } from "lit-html/directives/ref.js";
 /** @typedef {{ rows: (row: number) => ArrayLike<number>, most?: number, key: unknown, repainted: unknown }} Picture */
 
 const SHADES = 100; // on either side of 0
+const DARK = 0.7; // on dark paper, small numbers are drawn as if raised to this power: a faint shade is not seen there
 
 /** Return a picture of `rows(0)` … `rows(height − 1)`, each a list of `width` numbers from −most to most.
  *
@@ -114,8 +115,9 @@ function shadesOf(canvas, repainted) {
 /** @param {string[]} colours */
 function mixtures(colours) {
   const [minus, paper, plus] = colours.map((colour) => (colour.match(/[\d.]+/g) ?? []).map(Number));
+  const bend = Math.max(...paper) < 128 ? DARK : 1;
   const bytes = Array.from({ length: 2 * SHADES + 1 }, (_, i) => {
-    const share = Math.abs(i - SHADES) / SHADES;
+    const share = (Math.abs(i - SHADES) / SHADES) ** bend;
     const full = i < SHADES ? minus : plus;
     return [0, 1, 2].map((c) => paper[c] + share * (full[c] - paper[c])).concat(255);
   });

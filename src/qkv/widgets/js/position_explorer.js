@@ -275,16 +275,18 @@ const handle = (state, set, name) => {
 /** @param {State} state
  * @param {SetState<State>} set */
 function mapPanel(state, set) {
-  const { label, rows, most, height, key } = pictured(state);
+  const { name, label, rows, most, height, key } = pictured(state);
   const scores = state.scheme === "alibi";
   const grab = dragged(grabText(state, set));
   return html`<figure class="qkv-panel qkv-pos-map ${scores ? "qkv-pos-map-scores" : ""}">
+    <figcaption aria-hidden="true"><span class="qkv-label">${name}</span></figcaption>
     <div class="qkv-pos-text qkv-drag" @pointerdown=${grab} @pointermove=${grab}>
       ${handle(state, set, "query")}
       <div class="qkv-pos-picture">
         ${heatmap({ label, rows, most, width: LAST + 1, height, key, repainted: `${state.scheme} ${state.repainted}` })}
         ${scores ? html`<div class="qkv-looked-at" style="top: ${(100 * (state.head - 1)) / HEADS.length}%; height: ${100 / HEADS.length}%"></div>` : nothing}
-        ${state.together ? stretchBetween(state) : nothing} ${mark("query", state.query)} ${mark("key", state.key)}
+        ${scores ? nothing : faster(state.d / 2).map((clock, i) => pairOfRows(clock, i, state.d / 2))}
+        ${mark("query", state.query)} ${mark("key", state.key)}
       </div>
       ${handle(state, set, "key")}
     </div>
@@ -317,8 +319,9 @@ function taken(state, at, y) {
 const mark = (/** @type {Token} */ name, /** @type {number} */ position) =>
   html`<div class="qkv-pos-mark qkv-pos-mark-${name}" style="--at: ${position / LAST}"></div>`;
 
-const stretchBetween = (/** @type {State} */ { query, key }) => html`<div class="qkv-pos-kept"
-  style="--from: ${Math.min(query, key) / LAST}; --to: ${Math.max(query, key) / LAST}"></div>`;
+/** Return the bracket at the two rows that a clock shows, with the number that its dial has. */
+const pairOfRows = (/** @type {number} */ clock, /** @type {number} */ i, /** @type {number} */ pairs) =>
+  html`<div class="qkv-pos-pair" aria-hidden="true" style="top: ${(100 * clock) / pairs}%; height: ${100 / pairs}%">${i + 1}</div>`;
 
 /** @param {State} state */
 function pictured(state) {
@@ -327,9 +330,10 @@ function pictured(state) {
   if (state.scheme === "alibi") {
     const rows = (/** @type {number} */ row) => PLACES.map((s) => factorOf(row + 1, query - s));
     const label = t`What each head multiplies a weight by, from 0 to 1, for a key at each position. Query at ${query}, key at ${key}.`;
-    return { label, rows, most: 1, height: HEADS.length, key: query };
+    return { name: t`each head’s factor at each position`, label, rows, most: 1, height: HEADS.length, key: query };
   }
   return {
+    name: state.words ? t`${TOKENS.query} at each position` : t`each position’s code: two rows make a clock`,
     label: t`The codes of positions 0 to ${LAST}: ${state.d} features each. Query at ${query}, key at ${key}.`,
     rows: (/** @type {number} */ feature) => PLACES.map((place) => here.query(place)[feature]),
     most: here.pair ? 3 : 1,
@@ -424,7 +428,7 @@ function clocksPanel(state, set) {
   const others = clocks.filter((_, i) => !shown.includes(i));
   const then = isSum(state) ? added : fixed;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <div class="qkv-pos-dials">${shown.map((clock, i) => dial(clocks[clock], i ? then : fixed, dragged(turnHand(state, set, clock))))}${
+    <div class="qkv-pos-dials">${shown.map((clock, i) => dial(clocks[clock], i, i ? then : fixed, dragged(turnHand(state, set, clock))))}${
       others.length
         ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${then(sumOf(others))}</b></div>`
         : nothing
@@ -501,9 +505,10 @@ function clocksOf(state) {
 /** Return a clock. Transforms turn the hands without a new layout. The angle between them is shaded: it stays when both
  * tokens move.
  * @param {Clock} clock
+ * @param {number} i its place from the left
  * @param {(product: number) => string} written
  * @param {ReturnType<typeof dragged>} turn */
-function dial({ asking, answering, product }, written, turn) {
+function dial({ asking, answering, product }, i, written, turn) {
   const longest = Math.max(Math.hypot(...asking), Math.hypot(...answering));
   const angleOf = (/** @type {number[]} */ [x, y]) => Math.atan2(x, y);
   const hand = (/** @type {number[]} */ features) =>
@@ -511,6 +516,7 @@ function dial({ asking, answering, product }, written, turn) {
   const between = wrapped(angleOf(asking) - angleOf(answering));
   const from = angleOf(between > 0 ? answering : asking);
   return html`<div class="qkv-pos-clock">
+    <small aria-hidden="true">${i + 1}</small>
     <div class="qkv-pos-dial qkv-drag" aria-hidden="true" style="--from: ${from}rad; --angle: ${Math.abs(between)}rad" @pointerdown=${turn} @pointermove=${turn}>
       <i class="qkv-pos-key" style=${hand(answering)}></i><i class="qkv-pos-query" style=${hand(asking)}></i>
     </div>

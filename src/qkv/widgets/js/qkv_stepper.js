@@ -93,10 +93,11 @@ function worked({ x, w_q, w_k, w_v, scaled }) {
 
 /** @param {Given & Pick<State, "tokens" | "row">} state
  * @param {Worked} parts */
-const meetingOf = ({ x, tokens, row }, { q, k, scores, weights }) => ({
+const meetingOf = ({ x, w_q, tokens, row }, { q, k, scores, weights }) => ({
   tokens,
   row,
   numbers: x[row],
+  matrix: w_q,
   query: q[row],
   keys: k,
   scores: scores[row],
@@ -138,6 +139,7 @@ function opening(state, set, id, parts) {
   return html`<p class="qkv-lead qkv-query-lead">${lead}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
+      moved: state.moved,
       put: (j, value) => set({ moved: j, ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
       ask: (row) => set({ row, moved: -1 }),
     })}

@@ -1,27 +1,32 @@
 /* The picture with which QKVStepper opens: the four numbers of a word make its query, which meets each key.
  *
+ * A wire leads from a number to each query entry that it is added to, and is as thick as what it adds.
  * A query entry is a width and a key entry a height, so their product is an area. The score is the whole area of a row, and stands
  * after it. */
 
 import { live } from "lit-html/directives/live.js";
-import { dragged, html, num, t } from "./base.js";
+import { dragged, html, num, svg, t } from "./base.js";
 
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
 const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key entry, that fill the picture
+const [FULL, APART] = [46, 1.2]; // of the picture's width, in percent: WIDEST, and the space between the query entries
+const THICK = 2.5; // pixels of the wire of a number that adds 1
 
-/** @typedef {{ tokens: string[], row: number, numbers: number[], query: number[], keys: number[][], scores: number[],
- *   weights: number[] }} Meeting one word's query, and the keys of all words */
+/** @typedef {{ tokens: string[], row: number, numbers: number[], matrix: number[][], query: number[], keys: number[][],
+ *   scores: number[], weights: number[] }} Meeting one word's numbers, the matrix and the query that it makes of them, and
+ *   the keys of all words */
 
-/** Return the picture. `put` takes a new number of the word that asks, and `ask` another word.
+/** Return the picture. `put` takes a new number of the word that asks, and `ask` another word. `moved` is the number that
+ * was moved last.
  * @param {Meeting} meeting
- * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string }} parts */
-export const queryPicture = (meeting, { put, ask, name }) => html`<div class="qkv-query-meets">
+ * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string, moved: number }} parts */
+export const queryPicture = (meeting, { put, ask, name, moved }) => html`<div class="qkv-query-meets">
   <div class="qkv-query-of">
     <b class="qkv-query-name" style="--letters: ${meeting.tokens[meeting.row].length}">${meeting.tokens[meeting.row]}</b>
     <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
   </div>
-  ${meetings(meeting, ask, name)}
+  ${meetings(meeting, ask, name, moved)}
 </div>`;
 
 /** Return one number as an upright track with a knob.
@@ -33,7 +38,7 @@ function fader(token, j, value, put) {
   const drag = dragged(({ y }) => put(j, Math.round(((1 - y) * MOST) / STEP) * STEP));
   const at = Math.min(1, Math.max(0, value / MOST));
   return html`<div class="qkv-drag" style="--qkv-at: ${at}" @pointerdown=${drag} @pointermove=${drag}>
-    <i></i><b aria-hidden="true">${short(value).replace(/^0(?=\.)/, "")}</b><small aria-hidden="true">${j + 1}</small>
+    <i></i><b aria-hidden="true">${brief(value)}</b><small aria-hidden="true">${j + 1}</small>
     <input class="qkv-over" type="range" aria-label=${t`${token}, number ${j + 1}`} aria-orientation="vertical" min="0" max=${MOST}
       step=${STEP} aria-valuetext=${short(value)} .value=${live(String(value))}
       @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(j, target.valueAsNumber)}>
@@ -44,17 +49,47 @@ function fader(token, j, value, put) {
  * @param {number} value */
 export const short = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
 
+/** Return the text of a number where there is little room: .25.
+ * @param {number} value */
+const brief = (value) => short(value).replace(/^(−?)0(?=\.)/, "$1");
+
+/** Return the wires. Those of the number that was moved are drawn once more, above the others.
+ * @param {Meeting} meeting
+ * @param {number} widest
+ * @param {number} moved */
+function wires({ numbers, matrix, query }, widest, moved) {
+  const drawn = query.flatMap((entry, f) => {
+    const added = numbers.map((value, j) => Math.abs(value * matrix[j][f]));
+    const left = (FULL * sum(query.slice(0, f).map(Math.abs))) / widest + APART * f;
+    const wide = (FULL * Math.abs(entry)) / widest / (sum(added) || 1);
+    return added.map((size, j) => {
+      const [from, to] = [(100 * (j + 0.5)) / numbers.length, left + wide * (sum(added.slice(0, j)) + size / 2)];
+      return { j, size, d: `M${from} 0C${from} 5 ${to.toFixed(2)} 5 ${to.toFixed(2)} 10` };
+    });
+  });
+  const wire = (/** @type {string} */ kind, /** @type {{ size: number, d: string }} */ { size, d }) =>
+    svg`<path class=${kind} d=${d} stroke-width=${Math.min(6, THICK * size)} />`;
+  return html`<svg class="qkv-query-wires" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    ${drawn.map((each) => wire("", each))}
+    ${drawn.map((each) => wire(each.j === moved ? "qkv-query-lit" : "qkv-query-unlit", each))}
+  </svg>`;
+}
+
 /** Return a row for each word: its key on the query, the score and the weight.
  * @param {Meeting} meeting
  * @param {(row: number) => void} ask
- * @param {string} name */
-function meetings({ tokens, row, query, keys, weights }, ask, name) {
+ * @param {string} name
+ * @param {number} moved */
+function meetings(meeting, ask, name, moved) {
+  const { tokens, row, matrix, query, keys, weights } = meeting;
   const widest = Math.max(WIDEST, sum(query.map(Math.abs)));
+  const fed = (/** @type {number} */ f) => (matrix[moved]?.[f] ? "qkv-query-fed" : "");
   const highest = Math.max(HIGHEST, ...keys.flat().map(Math.abs));
   const wide = (/** @type {number} */ entry) => `--qkv-wide: ${round(Math.abs(entry) / widest)}`;
   return html`<div class="qkv-query-keys">
+    ${wires(meeting, widest, moved)}
     <b class="qkv-query-name">${t`query`}</b>
-    <div class="qkv-query-line qkv-query-name">${query.map((entry) => html`<b style=${wide(entry)}>${entry ? short(entry) : ""}</b>`)}<span class="qkv-note">${t`score`}</span></div>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b class=${fed(f)} style=${wide(entry)}>${entry ? brief(entry) : ""}</b>`)}<span class="qkv-note">${t`score`}</span></div>
     <span class="qkv-note">${t`weight`}</span>
     ${tokens.map(
       (token, i) => html`

@@ -137,10 +137,28 @@ function chosen(state) {
   const text = texts[state.sentence];
   if (model && text?.rows.length) {
     const { weights } = ran(model, text, temperature, scaled, offOf(state));
-    return seenIn(shownPart(text, weights), lookOf(state));
+    return seenFrom(shownPart(text, weights), state);
   }
   const all = storedParts(state.stored, state.packed);
-  return seenIn((all.find(({ sentence }) => sentence === state.sentence) ?? all[0]).part, lookOf(state));
+  return seenFrom((all.find(({ sentence }) => sentence === state.sentence) ?? all[0]).part, state);
+}
+
+/** @param {Part} part
+ * @param {State} state */
+const seenFrom = (part, state) =>
+  seenIn(part, { ...lookOf(state), token: state.token < 0 ? asking(part.queries, state.kept) : state.token });
+
+const PRONOUN = /^(it|he|she|they|him|her|them)$/;
+const WORD = /^[\p{L}\p{N}#]/u; // not [SEP], and no full stop
+
+/** Return the place of the token that asks in a typed sentence: the one that was chosen before, if it is there, or else
+ * the last pronoun, or the last word.
+ * @param {string[]} tokens
+ * @param {string} kept */
+function asking(tokens, kept) {
+  if (tokens.includes(kept)) return tokens.indexOf(kept);
+  const pronoun = tokens.findLastIndex((token) => PRONOUN.test(token));
+  return pronoun < 0 ? tokens.findLastIndex((token) => WORD.test(token)) : pronoun;
 }
 
 /** Return what the chosen token looks at most, as one line above the picture.
@@ -170,8 +188,7 @@ function reader(state, set) {
           const problem = read.rows.length
             ? ""
             : t`The sentence has ${read.ids.length} tokens; the page takes ${LONGEST}.`;
-          const token = text === state.sentence && state.token < 0 ? placeOf(state.kept, read) : state.token;
-          set({ texts: { ...state.texts, [text]: read }, problem, token });
+          set({ texts: { ...state.texts, [text]: read }, problem });
         },
         () => {
           asked.delete(text);
@@ -182,19 +199,14 @@ function reader(state, set) {
   };
 }
 
-/** Return the place of a token in a text, or −1.
- * @param {string} token
- * @param {Text | undefined} text */
-const placeOf = (token, text) => (text ? text.tokens.indexOf(token) : -1);
-
-/** Return the change of the state for a typed sentence: the chosen token stays chosen if the sentence has it.
+/** Return the change of the state for a typed sentence: the token that a reader chose is kept.
  * @param {State} state
  * @param {string} sentence
  * @returns {Partial<State>} */
 function typed(state, sentence) {
   const { queries, token } = chosen(state);
   const kept = state.token < 0 ? state.kept : queries[token];
-  return { sentence, kept, token: placeOf(kept, state.texts[sentence]) };
+  return { sentence, kept, token: -1 };
 }
 
 /** Load the model and show the progress.
@@ -326,9 +338,9 @@ function handles({ layer, head }, state, set) {
       onInput: (temperature) => set({ temperature }),
     })}
     ${toggle({
-      label: t`head ${nameOf(layer, head)} off`,
-      checked: others.length < state.off.length,
-      onChange: (off) => set({ off: off ? [...others, [layer, head]] : others }),
+      label: t`head ${nameOf(layer, head)}`,
+      checked: others.length === state.off.length,
+      onChange: (on) => set({ off: on ? others : [...others, [layer, head]] }),
     })}
     <div class="qkv-real-effect">
       ${readings(measures(state))}

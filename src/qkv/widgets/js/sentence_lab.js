@@ -57,7 +57,7 @@ const MODES = { changing: () => t`change`, typing: () => t`type a sentence`, mat
 
 export default widget("SentenceLab", {
   // The index of the word that is being changed (−1: the last that can be), whether the sentence is typed, the text that
-  // is being typed, the handle that is shown if there are many, and for each sentence of the exam whether its noun was found.
+  // was typed since then, the handle that is shown if there are many, and for each sentence of the exam whether its noun was found.
   own: { changing: -1, typing: false, draft: null, turning: "", marks: null },
   setup: ({ state, set, eachDrawing }) => {
     if (state.handles.length === 0) return undefined;
@@ -361,7 +361,7 @@ function arcsAbove({ row, from }, widths, set) {
     const top = rounded(10 - Math.min(13, 4 + Math.abs(a - b) / 6));
     return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
   };
-  return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab);
+  return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab, [middle(from), 10, middle(from), 12]);
 }
 
 /** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. They are dragged, too.
@@ -375,23 +375,27 @@ function arcsBeside({ row, from }, set) {
     const left = rounded(10 - Math.min(13, 4 + 1.8 * Math.abs(a - b)));
     return `M10 ${a}C${left} ${a} ${left} ${b} 10 ${b}`;
   };
-  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab);
+  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab, [10, from + 0.5, 16, from + 0.5]);
 }
 
-/** @param {string} kind
+/** Return the arcs. Their common end is dragged, too, by the dot there: a stroke that is not seen lies over it.
+ * @param {string} kind
  * @param {string} box
  * @param {number[]} row
  * @param {(i: number) => string} path
- * @param {ReturnType<typeof dragged>} grab */
+ * @param {ReturnType<typeof dragged>} grab
+ * @param {number[]} dot where the stroke starts and ends */
 const arcs = (
   kind,
   box,
   row,
   path,
   grab,
+  [x1, y1, x2, y2],
 ) => html`<svg class="qkv-arcs qkv-drag ${kind}" viewBox=${box} preserveAspectRatio="none" aria-hidden="true"
     @pointerdown=${grab} @pointermove=${grab}>
   ${row.map((weight, i) => svg`<path class=${weight < SEEN ? "qkv-arc-none" : ""} style="--qkv-p: ${rounded(weight)}" d=${path(i)} />`)}
+  <line x1=${x1} y1=${y1} x2=${x2} y2=${y2} />
 </svg>`;
 
 /* ---- beside the sentence: words for the one that is being changed, or for the text that is being typed */
@@ -402,7 +406,7 @@ const arcs = (
  * @param {SetState<State>} set
  * @param {string} id */
 function aside(seen, state, set, id) {
-  const draft = state.draft ?? (seen.problem ? state.sentence : null);
+  const draft = notDrawn(state) ?? (seen.problem ? state.sentence : null);
   const at = seen.problem || draft !== null ? 0 : Math.max(0, seen.changing) / (Math.max(ROOMY, seen.words.length) - 1);
   return html`<div class="qkv-aside" style="--qkv-at: ${rounded(at)}">${draft !== null ? offers(draft, set) : state.typing ? nothing : picker(/** @type {Seen} */ (seen), set, id)}</div>`;
 }
@@ -509,19 +513,26 @@ function goToField(mode) {
  * @param {string[]} words */
 const drawn = (words) => ({ sentence: joined(words), draft: null, word: -1, changing: -1 });
 
-/** Take a text that is being typed. It is drawn once it is a whole sentence of the grammar.
+/** Return the text that is being typed, or null if it is the sentence that is drawn.
+ * @param {State} state */
+const notDrawn = ({ draft, sentence }) =>
+  draft !== null && joined(readText(theGrammar(), draft).words ?? []) === sentence ? null : draft;
+
+/** Take a text that is being typed. It is drawn once it is a whole sentence of the grammar, and stays as it was typed: more
+ * words may follow.
  * @param {string} text
  * @param {SetState<State>} set */
 function write(text, set) {
   const { words } = readText(theGrammar(), text);
   const isWhole = isReadable(words) && theGrammar().read(words);
-  set(isWhole ? drawn(words) : { draft: text });
+  set({ ...(isWhole ? drawn(words) : {}), draft: text });
 }
 
 /** Return a field for the sentence, and examples.
- * @param {State} parts
+ * @param {State} state
  * @param {SetState<State>} set */
-function field({ sentence, draft }, set) {
+function field(state, set) {
+  const { sentence, draft } = state;
   const finish = (/** @type {KeyboardEvent & { target: HTMLTextAreaElement }} */ event) => {
     if (event.key !== "Enter") return;
     event.preventDefault(); // the field has several lines only because a sentence can be long
@@ -538,7 +549,7 @@ function field({ sentence, draft }, set) {
       chip(
         html`<span lang=${langOf(text)}>${shortened(text, CHINESE.test(text) ? 4 : 14)}</span>`,
         () => write(text, set),
-        draft === null && text === sentence,
+        notDrawn(state) === null && text === sentence,
       ),
     )}</div>
   </div>`;

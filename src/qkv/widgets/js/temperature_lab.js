@@ -280,7 +280,7 @@ function sampling(state, set) {
     <p class="qkv-sampled qkv-note">${
       last === undefined
         ? t`Language models draw words like this.`
-        : t`${num(drawn.length)} drawn, the last: ${html`<b>${state.tokens[last]}</b>`}`
+        : html`<u aria-hidden="true"></u>${t`${num(drawn.length)} drawn, the last: ${html`<b>${state.tokens[last]}</b>`}`}`
     }</p>
   </div>`;
 }

@@ -19,10 +19,12 @@ const SENTENCES = {
 /** @import { Part, Stage } from "./stages.js" */
 /** @import { Tagged } from "./tagger.js" */
 /** @typedef {ReturnType<typeof computed>} Seen */
+/** @typedef {{ part: "residual" | "feed_forward", classes: string[] }} Press a part, and the classes before it was pressed */
 /** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
- *   feed_forward: boolean }} State */
+ *   feed_forward: boolean, pressed: Press | null }} State */
 
 export default widget("TransformerFlow", {
+  own: { pressed: null },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
     return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen)} ${answerText(seen)}`;
@@ -46,7 +48,7 @@ const sentences = ({ sentence }, set, id) => html`<fieldset class="qkv-control q
   <legend class="qkv-unseen">${t`sentence`}</legend>
   <div>${Object.entries(SENTENCES).map(
     ([value, label]) => html`<label class="qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-flow-sentence" .checked=${live(value === sentence)} @change=${() => set({ sentence: value, word: -1 })}>
+      <input class="qkv-over" type="radio" name="${id}-flow-sentence" .checked=${live(value === sentence)} @change=${() => set({ sentence: value, word: -1, pressed: null })}>
       <span>${label}</span>
     </label>`,
   )}</div>
@@ -140,14 +142,14 @@ function flow(state, seen, set, id) {
         <input class="qkv-over qkv-keys" type="radio" name="${id}-flow-word" aria-label=${wordAt(words, i)} .checked=${live(i === at)} @change=${() => set({ word: i })}>${word}
       </label>`,
     )}</div>
-    ${said.classes.map((kind, i) => answer(kind, intact.classes[i], lineOf(i, n)))}
+    ${said.classes.map((kind, i) => answer(kind, intact.classes[i], lineOf(i, n), turning(state.pressed, kind, i)))}
     ${NORMS.map(
       ({ x, isOfNetwork }) =>
         html`<span class="qkv-flow-norm" data-on=${state.norm} data-idle=${Boolean(isOfNetwork) && !state.feed_forward} style="--x: ${x}%" aria-hidden="true">${t`norm`}</span>`,
     )}
     <div role="group" aria-label=${t`parts of a block`}>
-      ${box("residual", t`residual`, t`residual`, state, set)}
-      ${box("feed_forward", t`FFN, feed-forward network`, state.feed_forward ? t`FFN` : t`FFN off`, state, set)}
+      ${box("residual", t`residual`, t`residual`, state, seen, set)}
+      ${box("feed_forward", t`FFN, feed-forward network`, state.feed_forward ? t`FFN` : t`FFN off`, state, seen, set)}
     </div>
     <span class="qkv-flow-foot" aria-hidden="true">${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</span>
     <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
@@ -190,30 +192,45 @@ const rowOf = (table, i, n) => table.subarray((i * table.length) / n, ((i + 1) *
  * @param {number} y */
 const inRows = (y) => Math.max(0, (y * HEIGHT - TOP) / ROWS);
 
-/** Return the class of a word. Where a part that is off has changed it, the old class is named beside it.
+/** Return how far across the flow the part is that changed the class of word i when it was pressed.
+ * @param {Press | null} pressed
+ * @param {string} kind
+ * @param {number} i */
+const turning = (pressed, kind, i) => (pressed && pressed.classes[i] !== kind ? BOXES[pressed.part] : undefined);
+
+/** Return the class of a word. Where a part that is off has changed it, the old class is named beside it. If the last press
+ * changed it, a dot comes along the word's line from the part that was pressed, at `from`, and a class that is right again
+ * has a mark.
  * @param {string} kind
  * @param {string} before
- * @param {number} y */
-const answer = (kind, before, y) =>
-  kind === before
-    ? html`<span class="qkv-flow-answer-of" style="--y: ${y}">${className(kind)}</span>`
-    : html`<span class="qkv-flow-answer-of" style="--y: ${y}"><b class="qkv-flow-wrong">${className(kind)}</b> <small>${t`not ${className(before)}`}</small></span>`;
+ * @param {number} y
+ * @param {number} [from] */
+function answer(kind, before, y, from) {
+  const place = `--y: ${y}; --from: ${from}%`;
+  const turned = from === undefined ? "" : "qkv-flow-turned";
+  const dot = turned && html`<i class="qkv-flow-dot" style=${place}></i>`;
+  return kind === before
+    ? html`${dot}<span class="qkv-flow-answer-of ${turned}" style=${place}>${turned && html`<b class="qkv-flow-right"></b>`}${className(kind)}</span>`
+    : html`${dot}<span class="qkv-flow-answer-of ${turned}" style=${place}><b class="qkv-flow-wrong">${className(kind)}</b> <small>${t`not ${className(before)}`}</small></span>`;
+}
 
 /** Return the box of a part, which is its switch.
  * @param {"residual" | "feed_forward"} part
  * @param {string} name
  * @param {string} shown the name in the box
  * @param {State} state
+ * @param {Seen} seen
  * @param {SetState<State>} set */
 const box = (
   part,
   name,
   shown,
   state,
+  { said: { classes } },
   set,
 ) => html`<label class="qkv-flow-part" data-part=${part} data-on=${state[part]} style="--x: ${BOXES[part]}%"
   @pointerdown=${alone} @pointermove=${alone}><input class="qkv-over" type="checkbox" role="switch" aria-label=${name} .checked=${live(state[part])}
-    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
+    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked, pressed: { part, classes } })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
 
 /** A press or a swipe that begins on a part chooses no word. */
 const alone = (/** @type {Event} */ event) => event.stopPropagation();
@@ -267,7 +284,7 @@ function here(state, seen, set) {
   const title = isOff(stage, state) ? t`${stage.title()}, off` : stage.title();
   return html`<details class="qkv-tables qkv-flow-here">
     <summary>${t`The numbers on the way`}</summary>
-    ${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm }) })}
+    ${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm, pressed: null }) })}
     <label class="qkv-control qkv-flow-title">
       <span class="qkv-label"><b>${title}</b></span>
       <input type="range" min="0" max=${last} aria-label=${t`place in the flow`} aria-valuetext="${title}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}

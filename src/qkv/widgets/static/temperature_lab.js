@@ -43,7 +43,7 @@ var nt=globalThis,At=e=>e,V=nt.trustedTypes,xt=V?V.createPolicy("lit-html",{crea
   </div>`}var Ve=(e,t)=>t>1?l`Scores end at \u00b1${$(e)} \u00d7 ${ft(t)}.`:l`Scores end at \u00b1${$(e)}.`,F=e=>e.drawnWith===b(e).weights?e.drawn:[];function We(e){let t=F(e);return t.length?e.tokens.map((n,s)=>t.filter(r=>r===s).length/t.length):null}function ze(e){let t=F(e),n=r=>Math.max(0,r-t.length+e.fresh),s=e.tokens.map((r,o)=>[...t.keys()].filter(i=>t[i]===o).map(n));return t.length<=tt?s:s.map(r=>r.slice(0,Math.round(tt*r.length/t.length)).map(()=>0))}function Ye(e,t){let{weights:n}=b(e),s=i=>()=>{let c=Array.from({length:i},()=>zt(n,Math.random()));t({drawn:[...F(e),...c],fresh:i,drawnWith:n})},r=F(e),o=r.at(-1);return h`<div class="qkv-sampling">
     ${Z({label:l`draw a word`,onClick:s(1)})}
     ${Z({label:l`draw 100`,onClick:s(tt)})}
-    <p class="qkv-sampled qkv-note">${o===void 0?l`Language models draw words like this.`:l`${$(r.length)} drawn, the last: ${h`<b>${e.tokens[o]}</b>`}`}</p>
+    <p class="qkv-sampled qkv-note">${o===void 0?l`Language models draw words like this.`:h`<u aria-hidden="true"></u>${l`${$(r.length)} drawn, the last: ${h`<b>${e.tokens[o]}</b>`}`}`}</p>
   </div>`}function Ke(e,t){let n=U(D,e.temperature,(c,a)=>Math.abs(Math.log(c/a))),s=String(Number(e.temperature.toPrecision(2))),r=String(Number(Number(s).toFixed(2))),o=e.handles.includes("scores"),i=ht(({x:c,y:a})=>t({temperature:U(D,o?c:1-a,(p,m)=>Math.abs(Xt(p)-m))}));return h`<div class="qkv-thermometer">
     <span aria-hidden="true">${l`hot`}</span>
     <div class="qkv-drag" style="--qkv-at: ${Xt(e.temperature)}" @pointerdown=${i} @pointermove=${i}>
