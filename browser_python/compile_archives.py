@@ -2,7 +2,7 @@
 
 Docstrings and positions within a function are left out, because they would double the size of the archives. So a
 traceback through these modules shows the first line of each function. Functions also lose their annotations, except
-`Tensor`, which `torch/arguments.py` reads. The course's other modules stay text, without docstrings.
+those of torch's parameters that `torch/arguments.py` checks. The course's other modules stay text, without docstrings.
 """
 
 from __future__ import annotations
@@ -28,11 +28,18 @@ def without_positions(code: CodeType) -> CodeType:
     return code.replace(co_linetable=lines, co_consts=tuple(inner))
 
 
-def drop_annotations(tree: ast.Module) -> None:
-    """Change the tree: without the annotations of functions, except those of a parameter that is a tensor."""
+def checked_kinds() -> set[str]:
+    """Return the kinds of arguments that the page's torch checks, by their names in annotations."""
+    arguments = sys.modules.get("torch.arguments")
+    return set(arguments.KINDS) if arguments else set()
+
+
+def drop_annotations(tree: ast.Module, kinds: set[str]) -> None:
+    """Change the tree: without the annotations of functions, except those of a parameter of these kinds."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and not (isinstance(node.annotation, ast.Name) and node.annotation.id == "Tensor"):
-            node.annotation = None
+        if isinstance(node, ast.arg) and node.annotation:
+            parts = set(ast.unparse(node.annotation).split(" | "))
+            node.annotation = node.annotation if parts <= kinds else None
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             node.returns = None
 
@@ -40,10 +47,10 @@ def drop_annotations(tree: ast.Module) -> None:
 def pyc_content(file: str, source: bytes) -> bytes:
     """Return the content of a module's .pyc file (PEP 552), which Python loads without checking the source.
 
-    It has no docstrings and no annotations but `Tensor`, and of each function only the first line number.
+    It has no docstrings, and of each function only the first line number. Only torch's modules keep some annotations.
     """
     tree = ast.parse(source)
-    drop_annotations(tree)
+    drop_annotations(tree, checked_kinds() if "/torch/" in file else set())
     code = compile(tree, file, "exec", dont_inherit=True, optimize=2)
     return MAGIC_NUMBER + NEVER_CHECKED + source_hash(source) + marshal.dumps(without_positions(code))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import autograd, distributions, inplace, linalg, nn, optim, special, testing, utils
 from . import printing as _tensor_str
-from .arguments import check_tensor_arguments as _check_tensor_arguments
+from .arguments import check_arguments as _check_arguments
 from .arithmetic import (
     FUNCTIONS,
     add,
@@ -297,6 +297,7 @@ from .reductions import (
 from .shapes import Size
 from .statistics import corrcoef, cov, histc, quantile
 from .tensors import Tensor, result_type
+from .tensors import read_only as _read_only
 from .views import (
     as_strided,
     atleast_1d,
@@ -344,7 +345,17 @@ from . import accelerator, backends, cuda, random  # noqa: E402
 
 for _name, _function in [*globals().items()]:
     if type(_function) is type(numel):
-        globals()[_name] = _check_tensor_arguments(_name, _function)
+        globals()[_name] = _check_arguments(_name, _function)
+for _module in (autograd, linalg, nn.utils, nn.utils.rnn):
+    for _name, _function in [*vars(_module).items()]:
+        if type(_function) is type(numel) and _function.__module__ == _module.__name__:
+            _full_name = f"linalg_{_name}" if _module is linalg else _name
+            setattr(_module, _name, _check_arguments(_full_name, _function))
+for _name, _function in [*vars(Tensor).items()]:
+    if type(_function) is type(numel) and not _name.startswith("_"):
+        setattr(Tensor, _name, _check_arguments(_name, _function, skip=1))
+    elif type(_function) is property and _function.fget and not _function.fset:
+        setattr(Tensor, _name, _read_only(_name, _function.fget))
 
 
 def is_complex(x: Tensor) -> bool:  # type: ignore[valid-type]

@@ -264,7 +264,6 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     Raises:
         RuntimeError: an operand is a bool.
     """
-    b = scaled(b, alpha, a)
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
         raise RuntimeError(
@@ -276,7 +275,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         )
-    return binary_op("sub", a, b, operator.sub, OF_DIFFERENCE)
+    return binary_op("sub", a, scaled(b, alpha, a), operator.sub, OF_DIFFERENCE)
 
 
 @method
@@ -344,7 +343,7 @@ def remainder(a: Tensor | float, b: Tensor | float) -> Tensor:
 
 
 @method
-def fmod(a: Tensor | float, b: Tensor | float) -> Tensor:
+def fmod(a: Tensor, b: Tensor | float) -> Tensor:
     """Return the remainder of a / b rounded toward 0, with broadcasting: it has the sign of a.
 
     Raises:
@@ -523,7 +522,7 @@ def bitwise_not(x: Tensor) -> Tensor:
     return logical_not(x) if x.dtype is bool_ else tensor_of([~v for v in x._numbers()], x.shape, x.dtype)
 
 
-def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
+def where(cond: Tensor, a: Tensor | float | None = None, b: Tensor | float | None = None) -> Any:
     """Return the numbers of `a` where the condition holds, and of `b` elsewhere, with broadcasting.
 
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
@@ -533,6 +532,8 @@ def where(cond: Tensor, a: Any = None, b: Any = None) -> Any:
     """
     if a is None:
         return cond.nonzero(as_tuple=True)
+    if b is None:
+        raise TypeError("where() received an invalid combination of arguments: one of two tensors is missing")
     dt = result_type(a, b)
     ta, tb = as_tensor_of(a, dt), as_tensor_of(b, dt)
     shape = common_shape(cond.shape, ta.shape, tb.shape)
@@ -704,17 +705,22 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 
 @method
-def lerp(a: Tensor, b: Tensor, w: Tensor | float) -> Tensor:
-    """Return a + w·(b − a), computed from the nearer one of a and b.
+def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
+    """Return a + weight·(b − a), computed from the nearer one of a and b.
 
     Raises:
         NotImplementedError: a is not floating-point.
+        RuntimeError: another tensor has another dtype than a.
     """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
-    if not isinstance(w, Tensor):
-        return a + w * (b - a) if abs(w) < 0.5 else b - (b - a) * (1 - w)
-    return where(FUNCTIONS["abs"](w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w))
+    for name, t in (("end", b), ("weight", weight)):
+        if isinstance(t, Tensor) and t.dtype is not a.dtype and (t.ndim or t is b):
+            kinds = f"{C_NAMES[a.dtype]} for `{name}` but got dtype {C_NAMES[t.dtype]}"
+            raise RuntimeError(f"expected dtype {kinds}")
+    if not isinstance(weight, Tensor):
+        return a + weight * (b - a) if abs(weight) < 0.5 else b - (b - a) * (1 - weight)
+    return where(FUNCTIONS["abs"](weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
 
 
 def gradient_of_factor(g: Tensor, a: Tensor, b: Tensor | float) -> Tensor:

@@ -32,7 +32,7 @@ from .dtypes import (
 from .dtypes import dtype as Kind
 from .missing import refuse
 from .numbers import convert_numbers, is_number, plain, to_array
-from .shapes import check_sizes, product, sizes_of, whole
+from .shapes import check_flag, check_sizes, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
 FILL_NAMES = {
@@ -135,8 +135,13 @@ def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
 
     Raises:
         AssertionError, NotImplementedError: the device is CUDA, or another one that is not the CPU.
+        TypeError, RuntimeError: `requires_grad` is no bool, or the dtype is not floating-point.
     """
     check_device(device)
+    if requires_grad is not None:
+        check_flag("requires_grad", requires_grad)
+    if requires_grad and t.dtype.kind < FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return t.requires_grad_() if requires_grad else t
 
 

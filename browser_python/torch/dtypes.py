@@ -10,13 +10,33 @@ from .missing import refuse
 BOOL, INTEGER, FLOATING = 0, 1, 2
 
 
-class dtype:
+class Fixed:
+    """An object whose attributes cannot be set, but by `__init__`."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Raise torch's error."""
+        kind = f"torch.{type(self).__name__}"
+        if hasattr(self, name):
+            raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
+        raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+
+
+class dtype(Fixed):
     """A dtype: its name, its type code in `array`, its category (BOOL, INTEGER or FLOATING), and its size in bytes."""
 
+    name: str
+    code: Any
+    kind: int
+    itemsize: int
+    stored: int
+    is_floating_point: bool
+    is_complex: bool
+    is_signed: bool
+
     def __init__(self, name: str, code: str, kind: int, itemsize: int) -> None:
-        self.name, self.code, self.kind, self.itemsize = name, code, kind, itemsize
-        self.stored = array(code).itemsize  # bytes of a number in a storage
-        self.is_floating_point, self.is_complex, self.is_signed = kind == FLOATING, False, name not in ("bool", "uint8")
+        vars(self).update(name=name, code=code, kind=kind, itemsize=itemsize)
+        vars(self).update(stored=array(code).itemsize)  # bytes of a number in a storage
+        vars(self).update(is_floating_point=kind == FLOATING, is_complex=False, is_signed=name not in ("bool", "uint8"))
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -25,6 +45,7 @@ class dtype:
         return self.name
 
 
+Kind = dtype  # where `dtype` is the name of something else
 bool_ = dtype("bool", "B", BOOL, 1)
 uint8 = dtype("uint8", "B", INTEGER, 1)
 int8 = dtype("int8", "b", INTEGER, 1)
@@ -93,7 +114,7 @@ def promoted_dtype(a: dtype, b: dtype) -> dtype:
     return a if RANK[a] > RANK[b] else b
 
 
-class finfo:
+class finfo(Fixed):
     """The limits of a floating-point dtype, by default the default one. Another dtype raises a TypeError."""
 
     LARGEST = {
@@ -103,31 +124,44 @@ class finfo:
         float64: 1.7976931348623157e308,
     }
     DIGITS = {float16: 10, bfloat16: 7, float32: 23, float64: 52}  # stored bits of the significand
+    max: float
+    min: float
+    eps: float
+    tiny: float
+    smallest_normal: float
+    bits: int
+    dtype: str
+    resolution: float
     SMALLEST = {float16: 2.0**-14, bfloat16: 2.0**-126, float32: 2.0**-126, float64: 2.0**-1022}
 
-    def __init__(self, kind: dtype | None = None) -> None:
+    def __init__(self, kind: Kind | None = None) -> None:
         kind = kind or State.default_dtype
         if kind.kind < FLOATING:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{kind}'")
-        self.max, self.eps = self.LARGEST[kind], 2.0 ** -self.DIGITS[kind]
-        self.min, self.tiny = -self.max, self.SMALLEST[kind]
-        self.smallest_normal, self.bits, self.dtype = self.tiny, 8 * kind.itemsize, kind.name
-        self.resolution = 10.0 ** -int(self.DIGITS[kind] * 0.30103)  # of decimal digits
+        largest, smallest, digits = self.LARGEST[kind], self.SMALLEST[kind], self.DIGITS[kind]
+        vars(self).update(max=largest, min=-largest, eps=2.0**-digits, tiny=smallest, smallest_normal=smallest)
+        vars(self).update(bits=8 * kind.itemsize, dtype=kind.name)
+        vars(self).update(resolution=10.0 ** -int(digits * 0.30103))  # of decimal digits
 
     def __repr__(self) -> str:
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         return f"finfo({''.join(f'{name}={getattr(self, name):g}, ' for name in names)}dtype={self.dtype})"
 
 
-class iinfo:
+class iinfo(Fixed):
     """The limits of an integer dtype. Another dtype raises a TypeError."""
 
-    def __init__(self, kind: dtype) -> None:
+    max: int
+    min: int
+    bits: int
+    dtype: str
+
+    def __init__(self, kind: Kind) -> None:
         if kind.kind != INTEGER:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{kind}'")
-        self.bits, self.dtype = 8 * kind.itemsize, kind.name
-        self.max = 255 if kind is uint8 else 2 ** (self.bits - 1) - 1
-        self.min = 0 if kind is uint8 else -self.max - 1
+        bits = 8 * kind.itemsize
+        most = 255 if kind is uint8 else 2 ** (bits - 1) - 1
+        vars(self).update(bits=bits, dtype=kind.name, max=most, min=0 if kind is uint8 else -most - 1)
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
@@ -136,8 +170,11 @@ class iinfo:
 DEVICES = "cpu, cuda, xpu, mps, xla, meta"
 
 
-class device:
+class device(Fixed):
     """The device of a tensor. Here every tensor is on the CPU."""
+
+    type: str
+    index: int | None
 
     def __init__(self, type: str | int | device = "cpu", index: int | None = None) -> None:
         """Take a name such as "cpu" or "cuda:1", an index of a CUDA device, or another device.
@@ -145,10 +182,10 @@ class device:
         Raises:
             RuntimeError: torch has no device of this name.
         """
-        self.type, _, number = str(f"cuda:{type}" if isinstance(type, int) else type).partition(":")
-        if self.type not in DEVICES.split(", "):
-            raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {self.type}")
-        self.index = int(number) if number else index
+        kind, _, number = str(f"cuda:{type}" if isinstance(type, int) else type).partition(":")
+        if kind not in DEVICES.split(", "):
+            raise RuntimeError(f"Expected one of {DEVICES} device type at start of device string: {kind}")
+        vars(self).update(type=kind, index=int(number) if number else index)
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")

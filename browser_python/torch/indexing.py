@@ -323,8 +323,9 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
         dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
     """
     picked = bool(selection(x, key).picks)
-    check_leaf(x)
-    if any(isinstance(k, Tensor) and k._data is x._data for k in (key if isinstance(key, tuple) else (key,))):
+    parts = key if isinstance(key, tuple) else (key,)
+    check_leaf(x, part=not picked and any(part is not ... and part != ALL for part in parts))
+    if any(isinstance(k, Tensor) and k._data is x._data for k in parts):
         raise RuntimeError(SHARED)
     shape, places = chosen_places(x, key)
     if not isinstance(value, Tensor):
@@ -382,6 +383,7 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     """Return a view of the indices start, …, start + length − 1 of the axis `dim`; a negative start counts from its end.
 
     Raises:
+        IndexError: the first index is beyond the axis.
         RuntimeError: the length is negative, or the last of these indices is beyond the axis.
     """
     if not x.ndim:
@@ -389,7 +391,9 @@ def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
     d, start, length = axis_of(dim, x.ndim), whole(start, "start"), whole(length, "length")
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
-    start = start + x.shape[d] if start < 0 else start
+    if abs(start) > (n := x.shape[d]):
+        raise IndexError(f"start out of range (expected to be in range of [-{n}, {n}], but got {start})")
+    start = start + n if start < 0 else start
     if start + length > x.shape[d]:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({x.shape[d]}).")
     return x[tuple([ALL] * d + [slice(start, start + length)])]
@@ -430,7 +434,7 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     d = axis_of(dim, x.ndim)
     if index.dtype not in (int32, int64):
         raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if index.ndim != x.ndim and x.ndim and index.ndim:
+    if max(index.ndim, 1) != max(x.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if large := [i for i, n in enumerate(index.shape) if i != d and x.ndim and n > x.shape[i]]:
         raise RuntimeError(
@@ -507,5 +511,8 @@ def argwhere(x: Tensor) -> Any:
 
 @method
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
+    """Return the numbers where the mask is True, with broadcasting; a mask of another dtype raises a RuntimeError."""
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = common_shape(x.shape, mask.shape)
     return x.expand(shape)[mask.expand(shape)]

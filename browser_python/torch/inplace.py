@@ -6,6 +6,7 @@ Errors are those of torch, with its messages, also where a docstring does not li
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from .arithmetic import masked_fill
@@ -326,10 +327,11 @@ def in_place_view(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         number = 1 if function is not squeeze else 3 if dim is None else 4 if isinstance(dim, int) else 5
         return f"{function.__name__.capitalize()}Backward{number}"
 
+    @wraps(function)
     def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_leaf(x)
         y = function(x, *args, **kwargs)
-        x.shape, x._strides, x._offset = y.shape, y._strides, y._offset
+        x._shape, x._strides, x._offset = y.shape, y._strides, y._offset
         x._node, x._needs_grad = y._node, y._needs_grad
         if x._view is not None:
             x._view, x._base_node = y._view, y._base_node

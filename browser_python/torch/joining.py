@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .creation import arange, tensor, zeros
-from .dtypes import Device, bfloat16, float16, int64, promoted_dtype
+from .dtypes import TYPE_NAMES, Device, bfloat16, float16, int32, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
 from .numbers import INTEGERS, OtherInteger
-from .shapes import ALL, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
+from .shapes import ALL, Axes, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
 from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
 
@@ -200,6 +200,8 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
     """Return a copy with the order of these axes reversed."""
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
+    if more and not one:
+        raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
     given: Any = [dims, *more] if one else dims
     dims = axes_of(list(given), x.ndim)
     g = places_in(x.shape)
@@ -219,19 +221,27 @@ def fliplr(x: Tensor) -> Tensor:
 
 
 @method
-def roll(x: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor."""
-    if dims is None:
-        return roll(x.flatten(), shifts, 0).view(x.shape)
+def roll(x: Tensor, shifts: int | Sequence[int], dims: Axes = None) -> Tensor:
+    """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor.
+
+    No shifts, or not as many axes, raise a RuntimeError.
+    """
+    steps = [whole(n, "shifts") for n in (shifts if isinstance(shifts, (tuple, list)) else [shifts])]
+    given = dims if isinstance(dims, (tuple, list)) else [] if dims is None else [dims]
+    axes = [whole(d, "dims") for d in given]
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if not axes and len(steps) == 1:
+        return roll(x.flatten(), steps, 0).view(x.shape)
+    if len(steps) != len(axes):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not x.numel():
         return x.clone()
-    if isinstance(dims, (tuple, list)):
-        for s, d in zip(shifts, dims, strict=False):
-            x = roll(x, s, d)
-        return x
-    d = axis_of(dims, x.ndim)
-    n, shifts = x.shape[d], whole(shifts[0] if isinstance(shifts, (tuple, list)) else shifts, "shifts")
-    return x[tuple([ALL] * d + [[(i - shifts) % n for i in range(n)]])]
+    for step, axis in zip(steps, axes, strict=True):
+        d = axis_of(axis, x.ndim)
+        n = x.shape[d]
+        x = x[tuple([ALL] * d + [[(i - step) % n for i in range(n)]])]
+    return x
 
 
 @method
@@ -240,12 +250,15 @@ def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) 
 
     Raises:
         TypeError: the counts are neither an integer nor a tensor.
+        NotImplementedError: the counts are a tensor of another dtype than int32 or int64.
         RuntimeError: a count is negative, or their number differs from the size of the axis.
     """
     if not isinstance(repeats, (*INTEGERS, Tensor)):
         raise TypeError(
             f"repeat_interleave() received an invalid combination of arguments - got ({type(repeats).__name__}, dim=int), but expected one of:\n * (Tensor repeats, int dim = None, *, int output_size = None)\n * (int repeats, int dim = None, *, int output_size = None)\n"
         )
+    if isinstance(repeats, Tensor) and repeats.dtype not in (int32, int64):
+        raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{TYPE_NAMES[repeats.dtype]}'")
     if dim is None:
         x, dim = x.flatten(), 0
     d = axis_of(dim, x.ndim)

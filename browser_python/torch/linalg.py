@@ -272,7 +272,7 @@ class Factors(NamedResults):
 
 def factors(kind: str, part: str, values: Tensor) -> Factors:
     found = Factors([values])
-    found.kind, found.part = kind, part
+    vars(found).update(kind=kind, part=part)
     return found
 
 

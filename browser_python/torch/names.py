@@ -278,22 +278,21 @@ arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh
 as_subclass atan2_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_
 cauchy_ ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve clamp_max_ clamp_min_ coalesce
 col_indices conj conj_physical conj_physical_ const_data_ptr copysign_ crow_indices cumprod_ cumsum_ deg2rad deg2rad_
-dense_dim dequantize det diagflat diagonal_scatter digamma digamma_ dim_order dsplit dtype eig eq_ erfinv erfinv_ fix
-fix_ float_power_ fmax fmin frac_ frexp gcd_ ge_ geometric_ geqrf ger get_device grad_dtype greater greater_
-greater_equal greater_equal_ gt_ hardshrink hash_tensor heaviside_ histogram hsplit hypot_ i0 i0_ igamma igamma_ igammac
-igammac_ imag index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_cpu is_distributed is_ipu
-is_maia is_meta is_mkldnn is_mps is_mtia is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed
-is_sparse_csr is_vulkan is_xla is_xpu isposinf isreal istft kron lcm_ ldexp ldexp_ le_ less less_ less_equal less_equal_
-log_normal_ logaddexp logdet logical_and_ logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve map2_ map_ matrix_exp
-matrix_power module_load mtia mvlgamma mvlgamma_ name narrow_copy ne_ negative_ new new_empty new_empty_strided
-nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr output_nr pin_memory pinverse polygamma polygamma_
-prelu put put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme rad2deg
-rad2deg_ real record_stream register_post_accumulate_grad_hook reinforce renorm renorm_ resize resize_ resize_as
-resize_as_ resize_as_sparse_ resolve_conj resolve_neg row_indices scatter_reduce_ select_scatter set_ sgn_ shape
-share_memory_ sinc_ slice_inverse slice_scatter slogdet smm solve sparse_dim sparse_mask sparse_resize_
-sparse_resize_and_clear_ split_with_sizes sspaddmm stft storage storage_type sum_to_size svd symeig to_mkldnn
-to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve
-unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile vsplit where xlogy_ xpu
+dense_dim dequantize det diagflat diagonal_scatter digamma digamma_ dim_order dsplit eig eq_ erfinv erfinv_ fix fix_
+float_power_ fmax fmin frac_ frexp gcd_ ge_ geometric_ geqrf ger get_device greater greater_ greater_equal
+greater_equal_ gt_ hardshrink hash_tensor heaviside_ histogram hsplit hypot_ i0 i0_ igamma igamma_ igammac igammac_
+index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_nonzero is_pinned
+is_same_size is_set_to is_shared is_signed isposinf isreal istft kron lcm_ ldexp ldexp_ le_ less less_ less_equal
+less_equal_ log_normal_ logaddexp logdet logical_and_ logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve map2_ map_
+matrix_exp matrix_power module_load mtia mvlgamma mvlgamma_ narrow_copy ne_ negative_ new new_empty new_empty_strided
+nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr pin_memory pinverse polygamma polygamma_ prelu put
+put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme rad2deg rad2deg_
+record_stream register_post_accumulate_grad_hook reinforce renorm renorm_ resize resize_ resize_as resize_as_
+resize_as_sparse_ resolve_conj resolve_neg row_indices scatter_reduce_ select_scatter set_ sgn_ share_memory_ sinc_
+slice_inverse slice_scatter slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
+split_with_sizes sspaddmm stft storage storage_type sum_to_size svd symeig to_mkldnn to_padded_tensor to_sparse
+to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk unsafe_split
+unsafe_split_with_sizes values volatile vsplit where xlogy_ xpu
 """,
     "Module": """
 T_destination _call_impl _compiled_call_impl _get_backward_hooks _get_backward_pre_hooks _load_from_state_dict
@@ -411,8 +410,8 @@ without_gradient wraps
 containers functions layers losses module recurrent transformer windows
 """,
     "torch.nn.functional": """
-ALL C_NAMES FLOATING Kind NUMBERS Number OF_TORCH OF_TWO Rule Sequence TYPE_NAMES activation annotations arange axis_of
-bool_ broadcast_tensors check_floating check_mixed check_tensor_arguments exp_of finfo float32 full implicit_axis int32
+ALL Axes C_NAMES FLOATING Kind NUMBERS Number OF_TORCH OF_TWO Rule Sequence TYPE_NAMES activation annotations arange
+axis_of bool_ broadcast_tensors check_arguments check_floating check_mixed exp_of finfo float32 full implicit_axis int32
 int64 maybe_in_place missing_getattr ones padding_index reduced reductions refuse refuse_older refuse_set tensor
 type_name unary_op where whole zeros_like
 """,

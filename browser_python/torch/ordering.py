@@ -15,7 +15,7 @@ from typing import Any
 
 from . import ties
 from .creation import as_tensor, tensor
-from .dtypes import FLOATING, TYPE_NAMES, bool_, float32, float64, int32, int64
+from .dtypes import INTEGER, TYPE_NAMES, bool_, float32, float64, int32, int64
 from .gradients import record_step
 from .indexing import gather
 from .missing import refuse, refuse_set
@@ -169,7 +169,10 @@ def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not."""
-    given, others = as_tensor(elements), set(as_tensor(test_elements)._numbers())
+    given, tested = as_tensor(elements), as_tensor(test_elements)
+    if bool_ in (given.dtype, tested.dtype):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
+    others = set(tested._numbers())
     return tensor_of([(v in others) != invert for v in given._numbers()], given.shape, bool_)
 
 
@@ -203,12 +206,12 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Te
     """Count how often each of 0, 1, 2, … occurs, or sum the weights of its occurrences, in at least `minlength` places.
 
     Raises:
-        NotImplementedError: `x` holds floating-point numbers.
+        NotImplementedError: `x` holds no integers.
         RuntimeError: `x` has several axes or a negative number, `minlength` is negative, or the weights have another
             shape.
     """
     numbers = list(x._numbers())
-    if x.dtype.kind == FLOATING:
+    if x.dtype.kind != INTEGER:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -237,6 +240,8 @@ def searchsorted(
     That is before equal numbers, or with `right` or `side="right"` behind them. Several rows are a NotImplementedError.
     """
     refuse_set("searchsorted", sorter=sorter)
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if a.ndim > 1:
         refuse("`searchsorted` in several rows")
     numbers, kind = a.tolist(), int32 if out_int32 else int64

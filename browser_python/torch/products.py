@@ -61,6 +61,11 @@ def check_product(a: object, b: object) -> None:
             raise RuntimeError(
                 f"dot : expected both vectors to have same dtype, but found {TYPE_NAMES[a.dtype]} and {TYPE_NAMES[b.dtype]}"
             )
+        first, second = TYPE_NAMES[a.dtype], TYPE_NAMES[b.dtype]
+        if (a.ndim, b.ndim) == (2, 1):
+            raise RuntimeError(f"addmv input tensors must have the same dtype, but got {second}, {first}, and {second}")
+        if min(a.ndim, b.ndim) > 2:
+            raise RuntimeError(f"expected scalar type {first} but found {second}")
         raise RuntimeError(
             f"expected m1 and m2 to have the same dtype, but got: {C_NAMES[a.dtype]} != {C_NAMES[b.dtype]}"
         )
@@ -412,8 +417,13 @@ def __matmul__(x: Tensor, o: Any) -> Any:
 
 
 @method
-def addmm(x: Tensor, a: Tensor, b: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return scaled(x.expand(a.shape[0], b.shape[-1]), beta) + scaled(mm(a, b), alpha)
+def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """Return beta·x + alpha·(mat1 @ mat2); a RuntimeError is raised for two dtypes, and for the errors of `mm`."""
+    for name, t in (("self", x), ("mat1", mat1)):
+        if t.dtype is not mat2.dtype:
+            kinds = f"{TYPE_NAMES[t.dtype]} and {TYPE_NAMES[mat2.dtype]}"
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds}")
+    return scaled(x.expand(mat1.shape[0], mat2.shape[-1]), beta) + scaled(mm(mat1, mat2), alpha)
 
 
 def scaled(x: Tensor, factor: float) -> Tensor:

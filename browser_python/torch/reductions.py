@@ -148,7 +148,7 @@ def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | No
 
 @method
 def var(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     """Return the variance over these axes, or of all numbers: Σ (x − mean)² / (n − `correction`).
 
@@ -177,7 +177,7 @@ def var(
 
 @method
 def std(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     return root(var(x, dim, unbiased, keepdim, correction=correction), 2)
 
@@ -189,7 +189,7 @@ def root(x: Tensor, p: float) -> Tensor:
 
 
 def var_mean(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the variance and the mean, in this order: see `var`."""
     return var(x, dim, unbiased, keepdim, correction=correction), mean(
@@ -198,7 +198,7 @@ def var_mean(
 
 
 def std_mean(
-    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None
+    x: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return the standard deviation and the mean, in this order: see `var`."""
     deviation, average = var_mean(x, dim, unbiased, keepdim, correction=correction)
@@ -307,6 +307,7 @@ def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Name
 class NamedResults(tuple[Tensor, ...]):
     """The result of `max`, `sort` and similar functions: a named tuple of values and indices."""
 
+    __slots__ = ()
     names: tuple[str, ...] = ("values", "indices")
     kind: str
 
@@ -314,6 +315,9 @@ class NamedResults(tuple[Tensor, ...]):
         if name in self.names:
             return self[self.names.index(name)]
         raise AttributeError(f"'torch.return_types' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("readonly attribute")
 
     def __repr__(self) -> str:
         """Return the text that torch prints for such a result."""
@@ -325,15 +329,14 @@ class NamedResults(tuple[Tensor, ...]):
 
 
 def named_results(kind: str, *values: Tensor, names: tuple[str, ...] = NamedResults.names) -> NamedResults:
-    got = class_of_results(kind)(values)
-    got.names = names
-    return got
+    return class_of_results(kind, names)(values)
 
 
 @lru_cache(maxsize=100)
-def class_of_results(kind: str) -> type[NamedResults]:
+def class_of_results(kind: str, names: tuple[str, ...]) -> type[NamedResults]:
     """Return the class of the results of a function, such as `torch.return_types.max`."""
-    return type(kind, (NamedResults,), {"__module__": "torch.return_types", "kind": kind})
+    own = {"__module__": "torch.return_types", "__slots__": (), "kind": kind, "names": names}
+    return type(kind, (NamedResults,), own)
 
 
 def index_of_extreme(x: Tensor, dim: int | None, keepdim: bool, f: OfRow) -> Tensor:
@@ -633,12 +636,15 @@ def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
 def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Return the n-th differences of neighbours along an axis, with `prepend` and `append` joined to it first.
 
-    Bools give whether neighbours differ. A negative n raises a RuntimeError.
+    Bools give whether neighbours differ. A negative n raises a RuntimeError, and so does another number of axes.
     """
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    x = cat([t for t in (prepend, x, append) if t is not None], d)
+    joined = [t for t in (prepend, x, append) if t is not None]
+    if len({t.ndim for t in joined}) > 1:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    x = cat(joined, d)
     for _ in range(builtins.min(n, x.shape[d])):
         after, before = x.narrow(d, 1, x.shape[d] - 1), x.narrow(d, 0, x.shape[d] - 1)
         x = after ^ before if x.dtype is bool_ else after - before

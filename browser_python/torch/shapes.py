@@ -15,6 +15,8 @@ Axes = int | Sequence[int] | None  # the axes that an operation reduces; None st
 class Size(tuple[int, ...]):
     """A tensor's shape."""
 
+    __slots__ = ()
+
     def numel(self) -> int:
         return product(self)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from .creation import as_tensor
-from .dtypes import FLOATING, TYPE_NAMES, float32, float64
+from .dtypes import FLOATING, TYPE_NAMES, bool_, float32, float64
 from .missing import refuse_set
 from .numbers import to_array
 from .shapes import axis_of
@@ -103,6 +103,8 @@ def cov(x: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweig
 
     Of a vector, return its variance, without axes. More than two axes raise a RuntimeError.
     """
+    if x.dtype is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     if x.ndim > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions"

@@ -8,8 +8,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from functools import wraps
+from functools import partial, wraps
 from math import prod
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from .dtypes import (
@@ -20,6 +21,7 @@ from .dtypes import (
     State,
     bfloat16,
     bool_,
+    device,
     dtype,
     float16,
     float32,
@@ -86,6 +88,7 @@ class Tensor(metaclass=TellsMissing):
 
     Attributes:
         _data: the storage, an `array.array`, which all views of a tensor share
+        _shape, _dtype: what `shape` and `dtype` show, which cannot be set
         _offset, _strides: the position of the first number in the storage, and the step along each axis
         _writes: a list with the number of in-place writes to the storage, which all views share
         _node: the `Node` of the operation that computed this tensor, or None
@@ -100,8 +103,8 @@ class Tensor(metaclass=TellsMissing):
     _offset: int
     _strides: tuple[int, ...]
     _writes: list[int]
-    shape: Size
-    dtype: dtype
+    _shape: Size
+    _dtype: dtype
     _node: Any = None
     _leaf: Any = None
     _view: Any = None
@@ -110,7 +113,11 @@ class Tensor(metaclass=TellsMissing):
     _changed_axes: bool = False
     _gradient: Tensor | None = None
     _inference: bool = False
-    if TYPE_CHECKING:  # `method` adds these
+    if TYPE_CHECKING:  # `method` and `read_only` add these
+        shape: Size
+        dtype: dtype
+        device: device
+        layout: str
         __add__: Any
         __radd__: Any
         __sub__: Any
@@ -136,9 +143,6 @@ class Tensor(metaclass=TellsMissing):
         data: Any
 
     __array_priority__ = 1000
-    layout = strided
-    is_sparse = is_cuda = is_quantized = is_nested = False
-    device = CPU
 
     def __init__(self, *data: Any) -> None:
         """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists."""
@@ -363,15 +367,17 @@ class Tensor(metaclass=TellsMissing):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if on and self.dtype.kind < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not on and self._node is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        if self._node is not None:
+            advice = (
+                " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()."
             )
+            raise RuntimeError("you can only change requires_grad flags of leaf variables." + ("" if on else advice))
         self._needs_grad = on
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        self.requires_grad = requires_grad
+        if not (requires_grad is True and self._node is not None):  # a computed tensor already has what is asked
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -469,14 +475,36 @@ class Tensor(metaclass=TellsMissing):
         return sorted({*dir(type(self)), *self.__dict__})
 
     def __getattr__(self, name: str) -> Any:
-        """Return a tensor as its own `real`; raise the error for another attribute that a tensor does not have.
-
-        That is a NotImplementedError if torch has it, else an AttributeError.
-        """
-        if name == "real":
-            return self
+        """Raise a NotImplementedError for an attribute that torch has and the page lacks, else an AttributeError."""
         raise_missing(self, name)
 
+
+def read_only(name: str, get: Callable[[Tensor], Any]) -> property:
+    """Return an attribute of tensors that raises torch's error when it is set."""
+
+    def set_(x: Tensor, value: object) -> NoReturn:
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return property(get, set_, lambda x: set_(x, None))
+
+
+def absent(name: str) -> property:
+    """Return an attribute of tensors that the page lacks, both to read and to set."""
+    part = f"`Tensor.{name}`"
+    return property(lambda x: refuse(part), lambda x, value: refuse(part))
+
+
+Tensor.shape = read_only("shape", attrgetter("_shape"))  # type: ignore[assignment]
+Tensor.dtype = read_only("dtype", attrgetter("_dtype"))  # type: ignore[assignment]
+# What no tensor here is.
+OTHERS = "cuda sparse sparse_csr quantized nested meta mkldnn mps xpu ipu maia mtia vulkan xla"
+FIXED: dict[str, Any] = {f"is_{other}": False for other in OTHERS.split(" ")}
+FIXED |= {"device": CPU, "layout": strided, "is_cpu": True, "name": None}
+for _name, _value in FIXED.items():
+    setattr(Tensor, _name, read_only(_name, partial(lambda value, x: value, _value)))
+for _name in ("imag", "grad_dtype", "output_nr"):
+    setattr(Tensor, _name, absent(_name))
+Tensor.real = property(lambda x: x, lambda x, value: refuse("setting `Tensor.real`"))  # type: ignore[attr-defined]
 
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand
 
@@ -501,8 +529,8 @@ def tensor_from_parts(
 ) -> Tensor:
     """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history."""
     t: Tensor = object.__new__(Tensor)
-    t._data, t._offset, t._strides, t.dtype, t._writes = data, offset, strides, kind, [0]
-    t.shape = shape if type(shape) is Size else Size(shape)
+    t._data, t._offset, t._strides, t._dtype, t._writes = data, offset, strides, kind, [0]
+    t._shape = shape if type(shape) is Size else Size(shape)
     if State.inference:
         t._inference = True
     return dispatched(t, "formed") if State.dispatch_modes else t
@@ -734,11 +762,11 @@ def type_name(t: Tensor) -> str:
     return f"torch.{TYPE_NAMES[t.dtype]}Tensor"
 
 
-def check_leaf(t: Tensor) -> None:
+def check_leaf(t: Tensor, part: bool = False) -> None:
     """Raise a RuntimeError if an in-place operation on `t` would change a leaf that requires grad, itself or its base.
 
     While gradients are not recorded, it may. A tensor that was made in inference mode cannot be changed after it
-    either.
+    either. With `part`, only a part of `t` is changed.
     """
     if t._inference and not State.inference:
         raise RuntimeError(
@@ -747,7 +775,7 @@ def check_leaf(t: Tensor) -> None:
         )
     root = t if t._view is None else t._view[0]
     if State.grad_enabled and t.requires_grad and (t._node is None or (root.requires_grad and root._node is None)):
-        kind = "leaf Variable" if root is t else "view of a leaf Variable"
+        kind = "leaf Variable" if root is t and not part else "view of a leaf Variable"
         raise RuntimeError(f"a {kind} that requires grad is being used in an in-place operation.")
 
 
@@ -801,6 +829,7 @@ def in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     It raises the errors of `check_overlap` and of the write.
     """
 
+    @wraps(function)
     def write(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         check_overlap(x, *args, *kwargs.values())
         return x._write(function(snapshot(x), *args, **kwargs))

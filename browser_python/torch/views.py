@@ -357,7 +357,7 @@ def set_data(x: Tensor, other: Tensor) -> None:
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
-    x._data, x._offset, x.shape, x._strides, x.dtype = (
+    x._data, x._offset, x._shape, x._strides, x._dtype = (
         other._data,
         other._offset,
         other.shape,
@@ -571,7 +571,7 @@ def __array__(x: Tensor, *a: object) -> Any:
 
 for _name, _kind in (("float", float32), ("double", float64), ("half", float16), ("bfloat16", bfloat16), ("int", int32),
                      ("long", int64), ("short", int16), ("char", int8), ("byte", uint8), ("bool", bool_)):  # fmt: skip
-    setattr(Tensor, _name, lambda x, kind=_kind: x.to(kind))
+    setattr(Tensor, _name, lambda x, *, _kind=_kind: x.to(_kind))
 Tensor.swapaxes = Tensor.swapdims = transpose  # type: ignore[attr-defined]
 Tensor.mH = mT  # type: ignore[attr-defined]
 Tensor.moveaxis = movedim  # type: ignore[attr-defined]

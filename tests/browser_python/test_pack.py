@@ -15,7 +15,7 @@ from browser_python.pack import PYODIDE, ROOT, pack
 from qkv.questions import ids
 from tools.course import TRANSLATED
 
-MOST = 5.25e6  # bytes, compressed
+MOST = 5.3e6  # bytes, compressed
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 BUNDLED = ("pyodide.mjs", "pyodide.asm.mjs")  # in the worker
 

@@ -102,10 +102,10 @@ class Sequential(Listed):
         for n, m in named.items():
             self.add_module(str(n), m)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         for m in self._modules.values():
-            x = m(x)
-        return x
+            input = m(input)
+        return input
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):

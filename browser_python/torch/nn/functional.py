@@ -11,14 +11,14 @@ import warnings
 from collections.abc import Sequence
 
 from .. import reductions
-from ..arguments import check_tensor_arguments
+from ..arguments import check_arguments
 from ..arithmetic import Number, unary_op, where
 from ..creation import arange, full, ones, tensor, zeros_like
 from ..dtypes import C_NAMES, FLOATING, TYPE_NAMES, bool_, finfo, float32, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
 from ..numbers import NUMBERS, exp_of
-from ..shapes import ALL, axis_of, whole
+from ..shapes import ALL, Axes, axis_of, whole
 from ..tensors import Rule, Tensor, type_name
 from ..views import broadcast_tensors
 from .losses import (
@@ -524,6 +524,8 @@ def batch_norm(
     check_floating("batch_norm", x)
     check_mixed(x, weight, bias)
     shape, others = [1, -1, *[1] * (x.ndim - 2)], [0, *range(2, x.ndim)]
+    if training and (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if running_mean is not None and running_mean.numel() != x.shape[1]:
         raise RuntimeError(f"running_mean should contain {x.shape[1]} elements not {running_mean.numel()}")
     if training:
@@ -543,8 +545,8 @@ def batch_norm(
     return out if bias is None else out + bias.reshape(shape)
 
 
-def normalize(x: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    return x / x.norm(p, dim, True).clamp(min=eps)
+def normalize(x: Tensor, p: float | None = 2.0, dim: Axes = 1, eps: float = 1e-12) -> Tensor:
+    return x / x.norm(2.0 if p is None else p, dim, True).clamp(min=eps)
 
 
 def cosine_similarity(a: Tensor, b: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor:
@@ -749,9 +751,14 @@ def scaled_dot_product_attention(
             add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
-            neither bool nor floating-point.
+        RuntimeError: one has fewer than 2 axes, `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
+            neither bool nor float32 nor of the dtype of q.
     """
+    if min(x.ndim for x in (q, k, v)) < 2:
+        sizes = "query.dim: {} key.dim: {} and value.dim: {}".format(*(x.ndim for x in (q, k, v)))
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got {sizes} instead."
+        )
     if len({x.dtype for x in (q, k, v)}) > 1:
         names = [C_NAMES[x.dtype] for x in (q, k, v)]
         raise RuntimeError(
@@ -772,9 +779,15 @@ def scaled_dot_product_attention(
         future = ones(q.shape[-2], k.shape[-2], dtype=bool_).triu(1)
         scores = scores.masked_fill(future, -math.inf)
     if attn_mask is not None:
-        if attn_mask.dtype is not bool_ and not attn_mask.is_floating_point():
-            raise RuntimeError(f"Expected attn_mask dtype to be bool or float, but got {attn_mask.dtype}")
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype is bool_ else scores + attn_mask
+        if attn_mask.dtype not in (bool_, float32, q.dtype):
+            given = f"attn_mask.dtype: {C_NAMES[attn_mask.dtype]} and  query.dtype: {C_NAMES[q.dtype]}"
+            raise RuntimeError(
+                f"Expected attn_mask dtype to be bool or float or to match query dtype, but got {given} instead."
+            )
+        if attn_mask.dtype is bool_:
+            scores = scores.masked_fill(~attn_mask, -math.inf)
+        else:
+            scores = scores + attn_mask.to(q.dtype)
     weights = scores.softmax(-1)
     if is_causal or attn_mask is not None:  # a row without any key has the weights 0, not nan
         weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)
@@ -787,5 +800,5 @@ for _name, _function in [*globals().items()]:
     if type(_function) is type(linear) and _function.__module__ in (__name__, mse_loss.__module__, conv1d.__module__):
         _both = OF_TWO.get(_name, "")
         _named = {"a": f"{_both}1", "b": f"{_both}2"} if _both else OF_TORCH
-        globals()[_name] = check_tensor_arguments(_name, _function, _named)
+        globals()[_name] = check_arguments(_name, _function, _named)
 __getattr__ = missing_getattr("torch.nn.functional")

@@ -46,8 +46,8 @@ class Linear(Module):
             if self.bias is not None:
                 self.bias.uniform_(-bound, bound)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight, self.bias)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
@@ -67,15 +67,15 @@ class LazyLinear(Linear):
         if not isinstance(self.weight, Unmade):
             super().reset_parameters()
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         """Make the weight and the bias for this first input, become a `Linear` layer, and return its result."""
         kind: dict[str, Any] = self.__dict__.pop("made_as")
-        self.in_features = x.shape[-1]
+        self.in_features = input.shape[-1]
         self.weight = Parameter(empty(self.out_features, self.in_features, **kind))
         self.bias = None if self.bias is None else Parameter(empty(self.out_features, **kind))
         self.__class__ = Linear  # type: ignore[assignment]
         self.reset_parameters()
-        return Linear.forward(self, x)
+        return Linear.forward(self, input)
 
 
 class Unmade:
@@ -140,8 +140,8 @@ class Embedding(Module):
         rows, width = embeddings.shape
         return cls(rows, width, padding_idx, _weight=embeddings, _freeze=freeze)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        return functional.embedding(ids, self.weight, self.padding_idx)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
@@ -168,8 +168,8 @@ class AnyDropout(Module):
 class Dropout(AnyDropout):
     """In training, set each number to 0 with the probability p, and divide the others by 1 − p."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.dropout(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.dropout(input, self.p, self.training, self.inplace)
 
 
 class ChannelDropout(AnyDropout):
@@ -177,17 +177,17 @@ class ChannelDropout(AnyDropout):
 
     axes = 1
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x (batch, channels, ...) with whole channels dropped, in training.
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input (batch, channels, ...) with whole channels dropped, in training.
 
         Raises:
-            NotImplementedError: x has another number of axes.
+            NotImplementedError: the input has another number of axes.
         """
-        if x.ndim != self.axes + 2:
-            refuse(f"`Dropout{self.axes}d` of a tensor with {x.ndim} axes")
+        if input.ndim != self.axes + 2:
+            refuse(f"`Dropout{self.axes}d` of a tensor with {input.ndim} axes")
         if not self.training or not self.p:
-            return x
-        return x * functional.dropout(ones(*x.shape[:2], *[1] * self.axes, dtype=x.dtype), self.p)
+            return input
+        return input * functional.dropout(ones(*input.shape[:2], *[1] * self.axes, dtype=input.dtype), self.p)
 
 
 class Dropout1d(ChannelDropout):
@@ -239,8 +239,8 @@ class LayerNorm(Normalization):
             "bias", Parameter(zeros(self.normalized_shape, **kind)) if elementwise_affine and bias else None
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
@@ -302,8 +302,8 @@ class GroupNorm(Normalization):
         self.register_parameter("weight", Parameter(ones(num_channels, **kind)) if affine else None)
         self.register_parameter("bias", Parameter(zeros(num_channels, **kind)) if affine and bias else None)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         settings = f"eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
@@ -356,19 +356,19 @@ class BatchNorm(Normalization):
         self.reset_running_stats()
         super().reset_parameters()
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return x (batch, channels, ...), normalized. In training, the running means and variances change.
+    def forward(self, input: Tensor) -> Tensor:
+        """Return the input (batch, channels, ...), normalized. In training, the running means and variances change.
 
         Raises:
-            ValueError: x has another number of axes.
+            ValueError: the input has another number of axes.
         """
-        if x.ndim not in self.axes:
-            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {x.ndim}D input)")
+        if input.ndim not in self.axes:
+            raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {input.ndim}D input)")
         if self.training and self.track_running_stats:
             self.num_batches_tracked.add_(1)
         now = self.training or not self.track_running_stats
         means = (self.running_mean, self.running_var)
-        return functional.batch_norm(x, *means, self.weight, self.bias, now, self.momentum, self.eps)
+        return functional.batch_norm(input, *means, self.weight, self.bias, now, self.momentum, self.eps)
 
     def extra_repr(self) -> str:
         """Return the settings as torch prints them."""
@@ -405,8 +405,8 @@ class PReLU(Module):
         with no_grad():
             self.weight.fill_(self.init)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.prelu(x, self.weight)
+    def forward(self, input: Tensor) -> Tensor:
+        return functional.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -461,9 +461,9 @@ class Convolution(Module):
             if self.bias is not None:
                 self.bias.uniform_(-bound, bound)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         settings = (self.stride, self.padding, self.dilation, self.groups)
-        return getattr(functional, f"conv{self.axes}d")(x, self.weight, self.bias, *settings)
+        return getattr(functional, f"conv{self.axes}d")(input, self.weight, self.bias, *settings)
 
     def extra_repr(self) -> str:
         """Return the settings, but for usual ones, as torch prints them."""
@@ -510,8 +510,8 @@ class Bilinear(Module):
             if self.bias is not None:
                 self.bias.uniform_(-bound, bound)
 
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        return functional.bilinear(a, b, self.weight, self.bias)
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
+        return functional.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"

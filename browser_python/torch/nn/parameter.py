@@ -23,7 +23,7 @@ class Parameter(Tensor):
         if requires_grad and data.dtype.kind < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t._data, t._offset, t._writes = data._data, data._offset, data._writes
-        t.shape, t._strides, t.dtype = data.shape, data._strides, data.dtype
+        t._shape, t._strides, t._dtype = data.shape, data._strides, data.dtype
         t.requires_grad = requires_grad
         return t
 

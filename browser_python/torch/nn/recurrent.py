@@ -126,33 +126,33 @@ class Layers(Recurrent):
                 self._add_weights(f"_l{layer}{end}", n_in, bias, device=device, dtype=dtype)
         self.reset_parameters()
 
-    def forward(self, x: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
+    def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Return the outputs of the last layer at each time, and each layer's last state: for LSTM, (output, cell).
 
         `hx` are the states at the start, in the same form; they are zeros without it.
 
         Shapes, with `batch_first` (else batch and time change places; both also without a batch):
-            x (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size). `bidirectional`
+            input (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size). `bidirectional`
                 doubles
             the outputs' last axis and the states' first one
         Raises:
-            RuntimeError: the last axis of `x` is not `input_size`, or a state in `hx` has another shape.
-            ValueError: `x` and the weights have different dtypes.
-            NotImplementedError: `x` is a packed sequence.
+            RuntimeError: the last axis of the input is not `input_size`, or a state in `hx` has another shape.
+            ValueError: the input and the weights have different dtypes.
+            NotImplementedError: the input is a packed sequence.
         """
-        if not isinstance(x, Tensor):
+        if not isinstance(input, Tensor):
             refuse(f"a packed sequence for `{type(self).__name__}`")
-        single, kind = x.ndim == 2, self.weight_ih_l0.dtype
-        if x.dtype is not kind:
+        single, kind = input.ndim == 2, self.weight_ih_l0.dtype
+        if input.dtype is not kind:
             raise ValueError(
-                f"RNN input dtype ({x.dtype}) does not match weight dtype ({kind}). Convert input: input.to({kind}), or "
-                f"convert model: model.to({x.dtype})"
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({kind}). Convert input: input.to({kind}), or "
+                f"convert model: model.to({input.dtype})"
             )
-        if x.shape[-1] != self.input_size:
+        if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {x.shape[-1]}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
             )
-        steps = x.unsqueeze(1) if single else x.transpose(0, 1) if self.batch_first else x
+        steps = input.unsqueeze(1) if single else input.transpose(0, 1) if self.batch_first else input
         starts = (hx if isinstance(hx, tuple) else (hx,)) if hx is not None else None
         for state in starts or ():
             if single or state.ndim != 3:
@@ -169,7 +169,7 @@ class Layers(Recurrent):
                 steps = functional.dropout(steps, self.dropout, self.training)
             ways = []
             for end in ends:
-                none = zeros(steps.shape[1], self.hidden_size, dtype=x.dtype)
+                none = zeros(steps.shape[1], self.hidden_size, dtype=input.dtype)
                 state = tuple(s[len(kept)] for s in starts) if starts else (none, none)[: 2 if self.gates == 4 else 1]
                 found = []
                 for t in range(len(steps))[:: -1 if end else 1]:
@@ -230,15 +230,15 @@ class Cell(Recurrent):
         self._add_weights("", input_size, bias, device=device, dtype=dtype)
         self.reset_parameters()
 
-    def forward(self, x: Tensor, hx: Any = None) -> Any:
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Return the next state, (B, hidden_size) or without the batch; for LSTM, the pair (output, cell).
 
-        `x` is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros without
+        The input is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros without
         it.
         """
-        none = zeros(*x.shape[:-1], self.hidden_size, dtype=x.dtype)
+        none = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
         state = (none, none) if hx is None else hx if isinstance(hx, tuple) else (hx,)
-        found = self._step(x, state)
+        found = self._step(input, state)
         return found if self.gates == 4 else found[0]
 
     def extra_repr(self) -> str:

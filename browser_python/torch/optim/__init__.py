@@ -33,6 +33,7 @@ class Optimizer:
         given = list(params)
         if not given:
             raise ValueError("optimizer got an empty parameter list")
+        check_settings(defaults)
         groups = given if isinstance(given[0], dict) else [{"params": given}]
         self.defaults = defaults
         self.param_groups = [{"params": parameters_of(group), **defaults, **settings(group)} for group in groups]
@@ -146,12 +147,15 @@ def parameters_of(group: dict[str, Any]) -> list[Tensor]:
 
 
 def check_settings(group: dict[str, Any]) -> None:
-    """Raise a ValueError for a negative setting, or for one of `betas` that is not from 0 to below 1."""
+    """Raise a ValueError for a negative setting, or for one of `betas` that is not from 0 to below 1.
+
+    A TypeError is raised for a learning rate that is no number.
+    """
     for name, value in group.items():
-        for i, beta in enumerate(value if name == "betas" else ()):
+        for i, beta in enumerate((value[0], value[1]) if name == "betas" else ()):
             if not 0 <= beta < 1:
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
-        if name not in ("betas", "params") and value is not None and value < 0:
+        if name not in ("betas", "params") and (name == "lr" or value is not None) and not value >= 0.0:
             named = {"lr": "learning rate", "eps": "epsilon value"}.get(name, f"{name} value")
             raise ValueError(f"Invalid {named}: {value}")
 

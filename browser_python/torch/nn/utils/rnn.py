@@ -19,6 +19,8 @@ def pad_sequence(
     Shapes:
         sequences (n_i, ...); result (longest, B, ...), or with `batch_first` (B, longest, ...)
     """
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     longest = max(len(s) for s in sequences)
     out = full((len(sequences), longest, *sequences[0].shape[1:]), padding_value, dtype=sequences[0].dtype)
     for i, s in enumerate(sequences):
