@@ -156,13 +156,16 @@ def editor(key: str, label: str, source: str, more: str = "") -> str:
     )
 
 
+KEYS = 'title="Shift+Enter" aria-keyshortcuts="Shift+Enter Control+Enter"'  # in the editor (runtime/page.js)
+
+
 def buttons(do: str, more: str = "") -> str:
     """Return the button that runs or checks a cell, the Stop button, and an element for status messages.
 
     `do` is "run" or "check"; "run" also has the Restart button. `more` is HTML behind them.
     """
     word = t("Run") if do == "run" else t("Check")
-    run = f'<button type="button" class="qkv-run" data-do="{do}">{word}</button>'
+    run = f'<button type="button" class="qkv-run" data-do="{do}" {KEYS}>{word}</button>'
     stop = f'<button type="button" class="qkv-run" data-do="stop" disabled>{t("Stop")}</button>'
     again = f" {restart()}" if do == "run" else ""
     return f'<p class="qkv-do">{run} {stop}{again} <span class="qkv-said" role="status"></span>{more}</p>'
@@ -170,7 +173,7 @@ def buttons(do: str, more: str = "") -> str:
 
 def runnable(name: str) -> str:
     """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output."""
-    run = f'<button type="button" class="qkv-run" data-do="runCell">{t("Run")}</button>'
+    run = f'<button type="button" class="qkv-run" data-do="runCell" {KEYS}>{t("Run")}</button>'
     edit = f'<button type="button" class="qkv-run" data-do="edit">{t("Edit")}</button>'
     stop = f'<button type="button" class="qkv-run" data-do="stop" disabled hidden>{t("Stop")}</button>'
     reset = f'<button type="button" class="qkv-run" data-do="reset" hidden>{t("Reset")}</button>'

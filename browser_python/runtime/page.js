@@ -651,7 +651,7 @@ function obstacle() {
   return window.WebAssembly && window.Worker ? "" : t`This browser cannot run Python on the page.`;
 }
 
-// ── keys on a phone ────────────────────────────────────────────────────────────────────────────────
+// ── keys ───────────────────────────────────────────────────────────────────────────────────────────
 /** Return the place of the editor that has the focus. */
 const written = () => /** @type {HTMLElement} */ (document.activeElement?.closest(".qkv-live"));
 
@@ -660,6 +660,16 @@ function ownButton() {
   const { question } = written().dataset;
   const place = question ? one(`.qkv-check[data-question="${question}"]`) : written();
   return /** @type {HTMLButtonElement} */ (one("[data-do=check], [data-do=run], [data-do=runCell]", place));
+}
+
+/** Run or check what is being written, at Shift+Enter or Ctrl+Enter, as in notebooks.
+ * @param {KeyboardEvent} event */
+function submit(event) {
+  if (event.key !== "Enter" || !(event.shiftKey || event.ctrlKey || event.metaKey)) return;
+  if (!(/** @type {Element} */ (event.target).closest(".qkv-live :is(.cm-editor, textarea)"))) return;
+  event.preventDefault();
+  event.stopPropagation(); // the editor would insert a line
+  ownButton().click();
 }
 
 /** Do what a key of the row of keys says, in the editor that has the focus.
@@ -680,6 +690,7 @@ function follow() {
 
 for (const area of /** @type {HTMLTextAreaElement[]} */ (all(".qkv-editor"))) addEditor(area);
 showKeys({ press, button: ownButton, follow });
+document.addEventListener("keydown", submit, { capture: true });
 for (const button of all("article [data-do]")) button.addEventListener("click", () => act(button));
 if (obstacle()) {
   showNotice(

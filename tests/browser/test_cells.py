@@ -89,3 +89,22 @@ def test_there_is_a_cell_to_try_anything_in(page: Page, site: str):
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".qkv-printed")).to_contain_text("tensor([1.", timeout=PATIENCE)
     assert violations_of(page) == []
+
+
+def test_shift_or_ctrl_enter_runs_the_cell_that_is_written_and_enter_adds_a_line(page: Page):
+    page.reload()
+    cell = page.locator(".qkv-cell-chapter").first
+    editor, printed = edited(page, cell, "print('mi' + 'ne')"), cell.locator(".qkv-printed")
+    for keys, typed in (("Shift+Enter", "mine"), ("Control+Enter", "minene")):
+        before = editor.inner_text()
+        page.keyboard.press(keys)
+        expect(printed).to_contain_text(typed, timeout=PATIENCE)
+        assert editor.inner_text() == before, "no line is added"
+        expect(editor).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.type(" * 2")
+    before = editor.inner_text()
+    page.keyboard.press("Enter")
+    assert editor.inner_text() != before
+    cell.get_by_role("button", name="Reset").click()
+    expect(cell.get_by_role("button", name="Run")).to_have_attribute("title", "Shift+Enter")

@@ -47,7 +47,7 @@ STYLE = """
 .qkv-xray-slots { display: grid; grid-template-columns: repeat(var(--qkv-slots), minmax(22px, 1fr)); gap: 2px; }
 .qkv-xray-slots { grid-column: 2 / -1; overflow-x: auto; font-weight: 400; forced-color-adjust: none; }
 .qkv-xray-slots > * { padding: 3px 0; border-radius: 3px; text-align: center; color: #000; background: #e6e8ec; }
-.qkv-xray-slots > label { border: 1px solid #6b7280; }
+.qkv-xray-slots > label { padding-bottom: 1px; border: 1px solid #6b7280; border-bottom-width: 3px; }
 .qkv-xray-slots > label:hover { border-color: #000; box-shadow: inset 0 0 0 1px #000; }
 .qkv-xray-slots > [data-mixed] { outline: 2px solid #b3261e; outline-offset: -2px; font-weight: 700; }
 """

@@ -136,6 +136,11 @@ def last_block_dropped(k: Tensor, v: Tensor, block: int) -> Pairs:
     yield from cut(k[..., :whole, :], v[..., :whole, :], block) if whole else ()
 
 
+def whole_blocks_but_one_at_least(k: Tensor, v: Tensor, block: int) -> Pairs:
+    whole = max(k.shape[-2] // block, 1) * block
+    yield from cut(k[..., :whole, :], v[..., :whole, :], block)
+
+
 def padding_counted(k: Tensor, v: Tensor, block: int) -> Pairs:
     missing = -k.shape[-2] % block
     yield from cut(F.pad(k, (0, 0, 0, missing)), F.pad(v, (0, 0, 0, missing)), block)
@@ -251,7 +256,7 @@ QUESTION = Question(
             block_variant(cut=first_axis_for_length),
             block_variant(cut=along_first_axis),
         ),
-        cut_by("last-block-dropped", last_block_dropped),
+        cut_by("last-block-dropped", last_block_dropped, whole_blocks_but_one_at_least),
         mistake("as-many-keys-as-queries", as_many_keys_as_queries),
         cut_by("padding-counted", padding_counted),
         cut_by("first-block-only", first_block_only),

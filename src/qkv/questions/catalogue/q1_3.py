@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
@@ -128,6 +129,13 @@ def sized_by_the_first(sequences: list[Tensor]) -> Any:
     return batch, mask
 
 
+def features_padded(sequences: list[Tensor]) -> Any:
+    """Call `F.pad` with one pair, which pads the last axis: the features. It raises if lengths differ."""
+    longest = max(map(len, sequences))
+    batch = torch.stack([F.pad(s, (0, longest - len(s))) for s in sequences])
+    return batch, torch.arange(longest) < column([len(s) for s in sequences])
+
+
 def batch_axis_second(sequences: list[Tensor]) -> Any:
     """Return what `pad_sequence` returns without `batch_first=True`, (n_max, B, d) in place of (B, n_max, d).
 
@@ -215,6 +223,7 @@ QUESTION = Question(
         Misconception("cut-to-the-shortest", knobs={"width": min}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),
         mistake("sized-by-the-first", sized_by_the_first),
+        mistake("features-padded", features_padded),
         ordered(
             "sorted-by-length",
             lambda sequences: sorted(sequences, key=len),

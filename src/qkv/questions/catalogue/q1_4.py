@@ -80,6 +80,16 @@ def stacked(starts: Starts) -> Callable[..., Tensor]:
     return variant
 
 
+def padded_at_both_ends(by: Callable[[int, int], int], mode: str = "constant") -> Callable[..., Tensor]:
+    """Return an answer that first adds `by(window, hop)` samples at each end, as programs for spectra do."""
+
+    def variant(signal: Tensor, window: int, hop: int) -> Tensor:
+        added = by(window, hop)
+        return F.pad(signal[None], (added, added), mode=mode)[0].unfold(0, window, hop)
+
+    return variant
+
+
 begun = by_knob("starts")
 changed = by_knob("after")
 
@@ -107,6 +117,15 @@ QUESTION = Question(
         ),
         begun("one-window-too-many", lambda samples, window, hop: range(0, ((samples - window) // hop + 2) * hop, hop)),
         mistake("exact-fit-lost", stacked(lambda samples, window, hop: range(0, samples - window, hop))),
+        mistake(
+            "padded-at-both-ends",
+            padded_at_both_ends(lambda window, hop: window // 2),
+            padded_at_both_ends(lambda window, hop: window // 2, "reflect"),
+            padded_at_both_ends(lambda window, hop: (window - hop) // 2),
+            padded_at_both_ends(lambda window, hop: (window - hop) // 2, "reflect"),
+            padded_at_both_ends(lambda window, hop: window - hop),
+            padded_at_both_ends(lambda window, hop: window - 1),
+        ),
         begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
         begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
         mistake(

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import attention, project_qkv
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.products import dot_products, right_for
 from qkv.questions.shared.projecting import (
     ROLES,
@@ -41,7 +41,7 @@ def draw_projections(draw: Draw) -> list[Case]:
     same = draw.choose(NON_SQUARES)
     return [
         *draw.situations(case),
-        case("n = 1", n=1),
+        case("n = 1", n=1, d_k=5, d_v=8),  # parts of one width are wrong here, also where the last may be narrower
         case("d_k = d_v = d_model", d_model=same, d_k=same, d_v=same),
         case("a batch, d_k = d_v = d_model", leading=(3,), d_model=same, d_k=same, d_v=same),
         case("all sizes equal", n=same, d_model=same, d_k=same, d_v=same),
@@ -62,6 +62,20 @@ def projection_variant(
         return result(*roles(x, *projections_by(project, w_q, w_k, w_v)))
 
     return variant
+
+
+def one_product(cut: Callable[[Tensor, int], Any]) -> Callable[..., Any]:
+    """Return an answer that multiplies by all matrices side by side. `cut(product, d_k)` makes the three results."""
+
+    def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Any:
+        return cut(x @ torch.cat([w_q, w_k, w_v], dim=-1), w_q.shape[-1])
+
+    return variant
+
+
+def unpacked(parts: tuple[Tensor, ...]) -> Any:
+    q, k, v = parts
+    return q, k, v
 
 
 returned = by_knob("result")
@@ -89,6 +103,13 @@ QUESTION = Question(
         ),
         projected("one-batch-shape", lambda x, w: torch.bmm(x, w.expand(len(x), *w.shape)), torch.mm),
         projected("only-the-first-sequence", lambda x, w: x.reshape(-1, *x.shape[-2:])[0] @ w),
+        mistake(
+            "cut-into-equal-parts",
+            one_product(lambda qkv, d_k: unpacked(qkv.chunk(3, dim=-1))),
+            one_product(lambda qkv, d_k: unpacked(qkv.split(d_k, dim=-1))),
+            one_product(lambda qkv, d_k: qkv.split(d_k, dim=-1)),
+            one_product(lambda qkv, d_k: (qkv[..., :d_k], qkv[..., d_k : 2 * d_k], qkv[..., 2 * d_k : 3 * d_k])),
+        ),
         assigned("one-matrix-for-all", lambda x, q, k, v: (q(x), q(x), q(x))),
         *ROLES,
         assigned(

@@ -96,10 +96,14 @@ def weight_at(case: Case, temperature: float) -> str | None:
 def question_on_a_search(is_near: bool) -> str:
     """Return what to ask of a search that ends near the right temperature, or far from it."""
     if is_near:
-        return t("That is near. If you halve a range, how many steps does a wide one need?")
+        return t(
+            "That is near. How many steps does your search take, and how many would it need for a temperature 1,000 "
+            "times as large?"
+        )
     return t(
         "If you halve a range: does it contain the right temperature, and which half do you keep where the largest "
-        "weight is above the target?"
+        "weight is above the target? If you take steps from a start: do they also reach a temperature 1,000 times as "
+        "large?"
     )
 
 

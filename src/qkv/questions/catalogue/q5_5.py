@@ -26,7 +26,7 @@ from qkv.questions.engine import (
 from qkv.questions.engine.in_model import At, made
 from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
 from qkv.questions.shared.heads import HEADS, Merge, Split
-from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, with_blind_row
+from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, mask_scores, with_blind_row
 from qkv.questions.shared.modules import NO_SUPER_INIT, draw_layers
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products
 from qkv.questions.shared.scales import SCALES, SCALES_OF_HEADS, Scale, root_of_d_k
@@ -213,6 +213,24 @@ def as_long_as_the_queries(module: Any, q: Tensor, k: Tensor, v: Tensor) -> QKV:
     return module.w_q(q), module.w_k(k).view(q.shape), module.w_v(v).view(q.shape)
 
 
+def one_for_all(scores: Tensor) -> Tensor:
+    return torch.ones(1, 1, 1, dtype=torch.bool)
+
+
+def hidden_with_one_more_axis(scores: Tensor, mask: Tensor) -> Tensor:
+    """Hide keys by a mask that gets an axis for the heads, although it has one already, or broadcasts."""
+    return mask_scores(scores, mask.unsqueeze(1), -1e9).softmax(-1)
+
+
+def weighed_with_one_more_axis(scores: Tensor, mask: Tensor) -> Tensor:
+    return hidden_with_one_more_axis(scores, mask) * mask.unsqueeze(1)
+
+
+def viewed_and_projected(module: Any, heads: Tensor, query: Tensor) -> Tensor:
+    """Merge heads with the sizes of the query, as much code does, and project: that runs also with an axis too many."""
+    return module.w_o(heads.transpose(1, 2).reshape(len(query), -1, query.shape[-1]))
+
+
 projected_by = by_knob("project")
 taken = by_knob("sources")
 finished = by_knob("finish")
@@ -308,6 +326,15 @@ QUESTION = Question(
                 {"default": triangle_of},
                 {"default": triangle_of, "change_mask": lambda mask, scores: mask & triangle_of(scores)},
             ),
+        ),
+        Misconception(
+            "mask-with-one-more-axis",
+            knob_sets=tuple(
+                {"weigh": weigh, "default": one_for_all, **merging}
+                for weigh in (weighed_with_one_more_axis, hidden_with_one_more_axis)
+                for merging in ({"merge": lambda heads: heads, "finish": viewed_and_projected}, {})
+            ),
+            alone=True,
         ),
         *SOURCES,
         returned("weights-averaged-over-heads", lambda out, weights, scores: (out, weights.mean(1))),

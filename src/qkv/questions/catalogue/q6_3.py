@@ -190,6 +190,21 @@ def rotated_along(axis: int) -> Callable[..., Tensor]:
     return variant
 
 
+def partly(share: float, whole: int, width: Callable[[int, int], int]) -> Callable[..., Tensor]:
+    """Return an answer that turns only the first features, this share of them rounded down to a multiple of `whole`.
+
+    At least one pair turns. `width(turned, d)` is the d of their frequencies.
+    """
+
+    def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+        turned = max(2, int(share * x.shape[-1]) // whole * whole)
+        angles = positions.double()[:, None] * right_frequencies(width(turned, x.shape[-1]), base)[: turned // 2]
+        a, b = neighbours(x[..., :turned])
+        return concatenate(interleave(*rotate(a, b, angles.cos().to(x), angles.sin().to(x))), x[..., turned:])
+
+    return variant
+
+
 def at_position_0(seen: Seen) -> str:
     """Return a sentence about position 0 where the first token stands there, and otherwise an empty text."""
     positions = seen.case.script[0].args[1]
@@ -264,6 +279,14 @@ QUESTION = Question(
         mistake("one-batch-shape", rotated_along(0), rotated_along(1)),
         mistake("added", encoding_added(in_pairs), encoding_added(lambda d, base: in_pairs(d, 10000.0))),
         mistake("half-precision", in_half_precision(torch.bfloat16), in_half_precision(torch.float16)),
+        mistake(
+            "only-some-features-turned",
+            *(
+                partly(share, 2, width)
+                for share in (0.5, 0.25)
+                for width in (lambda turned, d: turned, lambda turned, d: d)
+            ),
+        ),
         mistake("nothing-turned", lambda x, positions, base=10000.0: x.clone()),
         mistake("angles-returned", frequency_by_column(right_frequencies, lambda x, cos, sin: (cos, sin))),
     ),

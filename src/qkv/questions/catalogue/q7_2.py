@@ -155,6 +155,16 @@ def twice_at_first(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return appended_twice(cache, k, v) if len(cache) == 0 else cache.append(k, v)
 
 
+def appended_for_each(first_keys: bool) -> Callable[[Any, Tensor, Tensor], KV]:
+    """Return a store that appends once for the keys, and once more for the values, in this order or the other."""
+
+    def store(cache: Any, k: Tensor, v: Tensor) -> KV:
+        first, second = cache.append(k, v), cache.append(k, v)
+        return (first[0], second[1]) if first_keys else (second[0], first[1])
+
+    return store
+
+
 def not_into_an_empty_cache(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     """Append as code with `if cache:` does: an empty cache is false."""
     return cache.append(k, v) if len(cache) else (k, v)
@@ -209,6 +219,7 @@ def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Ed
     return {f"{at.name}.attention.heads": step(at) for at in run.layers}
 
 
+TWICE = (appended_twice, twice_at_first, appended_for_each(True), appended_for_each(False))
 attending = by_knob("attended")
 scaling = by_knob("scale")
 WEIGHT_MISTAKES = (
@@ -229,7 +240,7 @@ QUESTION = Question(
     misconceptions=(
         Misconception("not-appended", knobs={"store": lambda cache, k, v: (k, v)}),
         Misconception("first-token-not-appended", knobs={"store": not_into_an_empty_cache}),
-        Misconception("appended-twice", knob_sets=({"store": appended_twice}, {"store": twice_at_first})),
+        Misconception("appended-twice", knob_sets=tuple({"store": store} for store in TWICE)),
         attending("sees-itself-only", lambda keys, values, k, v: (k, v)),
         attending("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
         attending("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),

@@ -233,6 +233,8 @@ def stopped_when_full(decoder: Decoder, i: int, k: Tensor, v: Tensor) -> Rows:
 
 
 WRONG: dict[str, type[Decoder]] = {
+    # The likeliest id is always right: only a test that compares logits finds it.
+    mark("halves the logits of each step"): changed(logits=lambda decoder, id: Decoder.logits(decoder, id) / 2),
     mark("keeps the last token alone"): changed(update_cache=lambda decoder, i, k, v: (k[None], v[None])),
     mark("leaves the new token out"): changed(update_cache=without_itself),
     mark("drops the first token"): changed(update_cache=without_first),

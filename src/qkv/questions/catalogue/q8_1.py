@@ -183,6 +183,7 @@ QUESTION = Question(
         mistake("another-default", *map(another_default, (1e-6, 1e-8, 1e-12, 1e-3))),
         affine_by("gain-forgotten", lambda normed, gain, bias: normed + bias),
         affine_by("bias-forgotten", lambda normed, gain, bias: normed * gain),
+        affine_by("gain-counted-from-one", lambda normed, gain, bias: normed * (1 + gain) + bias),
         affine_by("gain-and-bias-forgotten", lambda normed, gain, bias: normed),
         affine_by("gain-and-bias-swapped", lambda normed, gain, bias: normed * bias + gain),
         affine_by("bias-before-gain", lambda normed, gain, bias: (normed + bias) * gain),

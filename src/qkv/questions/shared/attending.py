@@ -127,6 +127,9 @@ def output_scaled(weights: Tensor, q: Tensor, v: Tensor) -> tuple[Tensor, Tensor
 ELSEWHERE_SCALED = (
     mistake("scaled-by-d-v", lambda q, k, v: attention_variant(scale=lambda *_: math.sqrt(v.shape[-1]))(q, k, v)),
     mistake("scale-after-softmax", lambda q, k, v: weights_scaled(softmax_over_keys(dot_products(q, k)), q, v)),
+    mistake(
+        "returned-weights-not-scaled", lambda q, k, v: (attention(q, k, v)[0], softmax_over_keys(dot_products(q, k)))
+    ),
     mistake("scaled-twice", lambda q, k, v: weights_scaled(attention(q, k, v)[1], q, v)),
     mistake(
         "output-scaled",
