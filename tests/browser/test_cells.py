@@ -74,6 +74,25 @@ def test_an_edited_cell_is_kept_until_it_is_reset(page: Page):
     assert page.evaluate("localStorage.getItem('qkv-answers')") is None
 
 
+def test_shift_or_ctrl_enter_runs_the_cell_that_is_written_and_enter_adds_a_line(page: Page):
+    page.reload()
+    cell = page.locator(".qkv-cell-chapter").first
+    editor, printed = edited(page, cell, "print('mi' + 'ne')"), cell.locator(".qkv-printed")
+    for keys, typed in (("Shift+Enter", "mine"), ("Control+Enter", "minene")):
+        before = editor.text_content()
+        page.keyboard.press(keys)
+        expect(printed).to_contain_text(typed, timeout=PATIENCE)
+        assert editor.text_content() == before, "no line is added"
+        expect(editor).to_be_focused()
+        page.keyboard.press("ArrowLeft")
+        page.keyboard.type(" * 2")
+    before = editor.text_content()
+    page.keyboard.press("Enter")
+    assert editor.text_content() != before
+    cell.get_by_role("button", name="Reset").click()
+    expect(cell.get_by_role("button", name="Run")).to_have_attribute("title", "Shift+Enter")
+
+
 def test_a_cell_that_cannot_run_here_says_so(browser: Browser, site: str):
     page = browser.new_page()
     chapter, cells = next((name, cells) for name, cells in runnable_cells.read_list().items() if cells)
@@ -89,22 +108,3 @@ def test_there_is_a_cell_to_try_anything_in(page: Page, site: str):
     page.get_by_role("button", name="Run").click()
     expect(page.locator(".qkv-printed")).to_contain_text("tensor([1.", timeout=PATIENCE)
     assert violations_of(page) == []
-
-
-def test_shift_or_ctrl_enter_runs_the_cell_that_is_written_and_enter_adds_a_line(page: Page):
-    page.reload()
-    cell = page.locator(".qkv-cell-chapter").first
-    editor, printed = edited(page, cell, "print('mi' + 'ne')"), cell.locator(".qkv-printed")
-    for keys, typed in (("Shift+Enter", "mine"), ("Control+Enter", "minene")):
-        before = editor.inner_text()
-        page.keyboard.press(keys)
-        expect(printed).to_contain_text(typed, timeout=PATIENCE)
-        assert editor.inner_text() == before, "no line is added"
-        expect(editor).to_be_focused()
-        page.keyboard.press("ArrowLeft")
-        page.keyboard.type(" * 2")
-    before = editor.inner_text()
-    page.keyboard.press("Enter")
-    assert editor.inner_text() != before
-    cell.get_by_role("button", name="Reset").click()
-    expect(cell.get_by_role("button", name="Run")).to_have_attribute("title", "Shift+Enter")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .. import reductions
 from ..arguments import check_arguments
@@ -650,17 +650,37 @@ def nll_loss(
     return reduced(losses.masked_fill(~counted, 0.0), reduction, factor.sum())
 
 
+# By mode, the place from which a place before or after an axis of n numbers takes its number.
+TAKEN_FROM: dict[str, Callable[[int, int], int]] = {
+    "reflect": lambda i, n: n - 1 - abs(n - 1 - abs(i)),
+    "replicate": lambda i, n: min(max(i, 0), n - 1),
+    "circular": lambda i, n: i % n,
+}
+
+
+def padded_from_itself(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
+    """Add numbers of the last axis before and after it: mirrored at its ends, the first and last one, or round again.
+
+    Raises:
+        NotImplementedError: there is no such mode, the counts are not two from 0 to n − 1, or x has not 2 or 3 axes.
+    """
+    n = x.shape[-1] if x.ndim in (2, 3) else 0
+    if mode not in TAKEN_FROM or len(pad) != 2 or not 0 <= min(pad) <= max(pad) < n:
+        refuse(f"the mode `{mode}` of `pad`, as it is asked for here,")
+    return x[..., [TAKEN_FROM[mode](i, n) for i in range(-pad[0], n + pad[1])]]
+
+
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Add numbers before and after the last axes: `pad` is (before, after) of the last axis, of the one before it, ….
 
-    They are 0, or `value`. Negative counts remove numbers.
+    They are 0, or `value`; in another mode, they are numbers of the last axis. Negative counts remove numbers.
 
     Raises:
         RuntimeError: the counts do not fit the axes.
-        NotImplementedError: the mode is not "constant".
+        NotImplementedError: there is no such mode, or torch takes these counts otherwise in this mode.
     """
     if mode != "constant":
-        refuse(f"the mode `{mode}` of `pad`")
+        return padded_from_itself(x, pad, mode)
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * x.ndim:
