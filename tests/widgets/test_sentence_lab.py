@@ -414,27 +414,6 @@ def test_no_class_is_under_the_words_that_are_offered(open_page: OpenPage, text:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 800])
-@pytest.mark.parametrize("sentence", [HUNGRY, "I saw a saw"])
-def test_the_dot_of_the_word_that_looks_is_dragged(open_page: OpenPage, width: int, sentence: str):
-    page = open_page(width=width)
-    widget = show(page, sentence=sentence)
-    looks = widget.locator(".qkv-words .qkv-look input")
-    count = looks.count()
-    for to in (1, count - 1, 0):
-        at = widget.locator(".qkv-words .qkv-look :checked").bounding_box()
-        target = looks.nth(to).bounding_box()
-        assert at
-        assert target
-        page.mouse.move(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
-        page.mouse.down()
-        page.mouse.move(target["x"] + target["width"] / 2, target["y"] + target["height"] / 2, steps=4)
-        page.mouse.up()
-        frame(page)
-        assert page.evaluate("it.model.get('word')") == to
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("text", ["the man", "the cat ch", "the the", "", "the cat " * 6])
 def test_examples_stay_and_the_picture_waits_while_a_sentence_is_typed(open_page: OpenPage, text: str):
     widget = show(open_page(width=390))

@@ -651,23 +651,23 @@ def nll_loss(
 
 
 # By mode, the place from which a place before or after an axis of n numbers takes its number.
-TAKEN_FROM: dict[str, Callable[[int, int], int]] = {
+_TAKEN_FROM: dict[str, Callable[[int, int], int]] = {
     "reflect": lambda i, n: n - 1 - abs(n - 1 - abs(i)),
     "replicate": lambda i, n: min(max(i, 0), n - 1),
     "circular": lambda i, n: i % n,
 }
 
 
-def padded_from_itself(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
+def _padded_from_itself(x: Tensor, pad: Sequence[int], mode: str) -> Tensor:
     """Add numbers of the last axis before and after it: mirrored at its ends, the first and last one, or round again.
 
     Raises:
         NotImplementedError: there is no such mode, the counts are not two from 0 to n − 1, or x has not 2 or 3 axes.
     """
     n = x.shape[-1] if x.ndim in (2, 3) else 0
-    if mode not in TAKEN_FROM or len(pad) != 2 or not 0 <= min(pad) <= max(pad) < n:
+    if mode not in _TAKEN_FROM or len(pad) != 2 or not 0 <= min(pad) <= max(pad) < n:
         refuse(f"the mode `{mode}` of `pad`, as it is asked for here,")
-    return x[..., [TAKEN_FROM[mode](i, n) for i in range(-pad[0], n + pad[1])]]
+    return x[..., [_TAKEN_FROM[mode](i, n) for i in range(-pad[0], n + pad[1])]]
 
 
 def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -680,7 +680,7 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | No
         NotImplementedError: there is no such mode, or torch takes these counts otherwise in this mode.
     """
     if mode != "constant":
-        return padded_from_itself(x, pad, mode)
+        return _padded_from_itself(x, pad, mode)
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * x.ndim:

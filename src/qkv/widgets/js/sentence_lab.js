@@ -361,7 +361,7 @@ function arcsAbove({ row, from }, widths, set) {
     const top = rounded(10 - Math.min(13, 4 + Math.abs(a - b) / 6));
     return `M${a} 10C${a} ${top} ${b} ${top} ${b} 10`;
   };
-  return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab, [middle(from), 10, middle(from), 12]);
+  return arcs("qkv-arcs-above", "0 0 100 10", row, path, grab);
 }
 
 /** Return the arcs left of the words, in a picture 10 wide with a height of 1 for each word. They are dragged, too.
@@ -375,27 +375,23 @@ function arcsBeside({ row, from }, set) {
     const left = rounded(10 - Math.min(13, 4 + 1.8 * Math.abs(a - b)));
     return `M10 ${a}C${left} ${a} ${left} ${b} 10 ${b}`;
   };
-  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab, [10, from + 0.5, 16, from + 0.5]);
+  return arcs("qkv-arcs-beside", `0 0 10 ${row.length}`, row, path, grab);
 }
 
-/** Return the arcs. Their common end is dragged, too, by the dot there: a stroke that is not seen lies over it.
- * @param {string} kind
+/** @param {string} kind
  * @param {string} box
  * @param {number[]} row
  * @param {(i: number) => string} path
- * @param {ReturnType<typeof dragged>} grab
- * @param {number[]} dot where the stroke starts and ends */
+ * @param {ReturnType<typeof dragged>} grab */
 const arcs = (
   kind,
   box,
   row,
   path,
   grab,
-  [x1, y1, x2, y2],
 ) => html`<svg class="qkv-arcs qkv-drag ${kind}" viewBox=${box} preserveAspectRatio="none" aria-hidden="true"
     @pointerdown=${grab} @pointermove=${grab}>
   ${row.map((weight, i) => svg`<path class=${weight < SEEN ? "qkv-arc-none" : ""} style="--qkv-p: ${rounded(weight)}" d=${path(i)} />`)}
-  <line x1=${x1} y1=${y1} x2=${x2} y2=${y2} />
 </svg>`;
 
 /* ---- beside the sentence: words for the one that is being changed, or for the text that is being typed */
