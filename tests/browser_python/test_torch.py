@@ -1279,7 +1279,7 @@ REFUSED = [
     "nn.MultiheadAttention(2, 1, add_bias_kv=True)",
     "nn.MultiheadAttention(2, 1, kdim=3)",
     "F.mse_loss(x, x, weight=x)",
-    "F.pad(torch.ones(1, 3), (1, 1), mode='reflect')",
+    "F.pad(torch.ones(1, 3, 3), (1, 1, 1, 1), mode='reflect')",
     "torch.linalg.norm(x[None], 2, dim=(1, 2))",
     "torch.linalg.qr(torch.eye(2))",
     "torch.linalg.svd(x)[0]",
