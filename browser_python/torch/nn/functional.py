@@ -573,9 +573,9 @@ def cross_entropy(
         x (classes) or (B, classes, ...); target () or (B, ...) int64, or the shape of x; weight (classes);
         result (), or for "none" the shape of the losses, () or (B, ...)
     Raises:
-        IndexError: a target is no class. ValueError, RuntimeError: `reduction` or `label_smoothing` is none of these,
-        or the targets have another shape or
-            dtype.
+        IndexError: a target is no class.
+        ValueError, RuntimeError: `reduction` or `label_smoothing` is none of these, or the targets have another shape
+            or dtype.
     """
     refuse_older("cross_entropy", size_average, reduce)
     if reduction not in ("none", "mean", "sum"):
@@ -771,8 +771,8 @@ def scaled_dot_product_attention(
             add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: one has fewer than 2 axes, `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is
-            neither bool nor float32 nor of the dtype of q.
+        RuntimeError: one has fewer than 2 axes, `is_causal` comes with a mask and dropout, or with a mask and other
+            than 4 axes, or the mask is neither bool nor float32 nor of the dtype of q.
     """
     if min(x.ndim for x in (q, k, v)) < 2:
         sizes = "query.dim: {} key.dim: {} and value.dim: {}".format(*(x.ndim for x in (q, k, v)))

@@ -233,8 +233,8 @@ class Cell(Recurrent):
     def forward(self, input: Tensor, hx: Any = None) -> Any:
         """Return the next state, (B, hidden_size) or without the batch; for LSTM, the pair (output, cell).
 
-        The input is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros without
-        it.
+        The input is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros
+        without it.
         """
         none = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
         state = (none, none) if hx is None else hx if isinstance(hx, tuple) else (hx,)

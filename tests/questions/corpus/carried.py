@@ -105,13 +105,6 @@ def scores_bmm(q, k):
     return torch.bmm(q, k.transpose(1, 2))
 
 
-@wrong("2.3", "d2l's AdditiveAttention as it is", "axis-counted-from-the-front")
-def additive_axes_from_front(q, k, w_q, w_k, v):
-    queries, keys = q @ w_q, k @ w_k
-    features = torch.tanh(queries.unsqueeze(2) + keys.unsqueeze(1))
-    return features @ v
-
-
 @wrong("2.3", "OpenNMT's mlp attention, activation before the sum", "tanh-before-the-sum")
 def additive_tanh_each(q, k, w_q, w_k, v):
     return (torch.tanh(q @ w_q).unsqueeze(-2) + torch.tanh(k @ w_k).unsqueeze(-3)) @ v
@@ -680,14 +673,6 @@ def graph_index_put(edges, n, self_loops=True):
     adjacency[index[0], index[1]] = True
     adjacency = adjacency | adjacency.T
     return adjacency.fill_diagonal_(True) if self_loops else adjacency
-
-
-@wrong("11.2", "PyG's edge_index, not made undirected", "one-way-only")
-def graph_one_way(edges, n, self_loops=True):
-    mask = torch.eye(n, dtype=torch.bool) if self_loops else torch.zeros(n, n, dtype=torch.bool)
-    for source, target in edges:
-        mask[source, target] = True
-    return mask
 
 
 def _block(x, w, n_heads, cache=None, offset=True):
