@@ -814,3 +814,63 @@ def heads_needed_one_after_another(ids, w, n_heads):
             w = output_without(w, n_heads, layer, head)
             rise[layer, head] = loss_of(ids, w, n_heads) - base
     return rise
+
+
+@wrong("12.1", "norm_1 for both halves", "one-norm-twice")
+def block_one_norm(x, w, n_heads, cache=None):
+    return whole_block(x, {**w, **{f"norm_2.{k}": w[f"norm_1.{k}"] for k in ("weight", "bias")}}, n_heads, cache)
+
+
+@wrong("12.2", "No position is added", "positions-forgotten")
+def writer_without_positions(ids, w, n_heads, caches=None):
+    name = "embedding.positions.table"
+    return whole_writer(ids, {**w, name: torch.zeros_like(w[name])}, n_heads, caches)
+
+
+@wrong("12.2", "GPT-2: the unembedding is the embedding", "embedding-for-unembedding")
+def writer_tied(ids, w, n_heads, caches=None):
+    return whole_writer(ids, {**w, "unembedding.weight": w["embedding.tokens.weight"]}, n_heads, caches)
+
+
+@wrong("12.4", "The head of this number is lost in every layer", "lost-in-every-layer")
+def without_head_anywhere(ids, w, n_heads, layer, head):
+    for name in [name for name in w if name.endswith("attention.w_o.weight")]:
+        w = output_without(w, n_heads, name.split(".")[2], head)
+    return whole_writer(ids, w, n_heads)[0]
+
+
+@wrong("12.4", "Only this head stays", "this-head-alone")
+def without_other_heads(ids, w, n_heads, layer, head):
+    for other in range(n_heads):
+        w = w if other == head else output_without(w, n_heads, layer, other)
+    return whole_writer(ids, w, n_heads)[0]
+
+
+@wrong("12.4", "Heads are counted from 1", "heads-counted-from-one")
+def without_head_before(ids, w, n_heads, layer, head):
+    name = f"stack.blocks.{layer}.attention.w_o.weight"
+    matrix = w[name].clone()
+    width = matrix.shape[1] // n_heads
+    matrix[:, (head - 1) * width : head * width] = 0
+    return whole_writer(ids, {**w, name: matrix}, n_heads)[0]
+
+
+@wrong("12.4", "The head's queries are zeros, so it still averages", "zeros-in-queries-or-keys")
+def without_queries(ids, w, n_heads, layer, head):
+    changed = dict(w)
+    for part in ("weight", "bias"):
+        name = f"stack.blocks.{layer}.attention.w_q.{part}"
+        changed[name] = w[name].clone()
+        width = len(w[name]) // n_heads
+        changed[name][head * width : (head + 1) * width] = 0
+    return whole_writer(ids, changed, n_heads)[0]
+
+
+@wrong("12.5", "Differences of perplexities", "perplexities")
+def heads_needed_in_perplexity(ids, w, n_heads):
+    return losses_without(ids, w, n_heads).exp() - loss_of(ids, w, n_heads).exp()
+
+
+@wrong("12.5", "Heads are the rows", "heads-first")
+def heads_needed_turned(ids, w, n_heads):
+    return (losses_without(ids, w, n_heads) - loss_of(ids, w, n_heads)).T

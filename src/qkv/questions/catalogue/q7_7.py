@@ -207,12 +207,14 @@ QUESTION = Question(
         cut("whole-prompt-at-once", lambda x, size: [x]),
         cut("one-token-at-a-time", lambda x, size: list(x.split(1, dim=1))),
         cut("size-counts-chunks", lambda x, size: list(x.chunk(size, dim=1))),
-        cut(
+        Misconception(
             "last-chunk-lost",
-            lambda x, size: split_evenly(x, size)[: max(1, x.shape[1] // size)],
-            lambda x, size: split_evenly(x, size)[: x.shape[1] // size],
+            twins=tuple(map(full_chunks_only, (True, False))),
+            knob_sets=(
+                {"split": lambda x, size: split_evenly(x, size)[: max(1, x.shape[1] // size)]},
+                {"split": lambda x, size: split_evenly(x, size)[: x.shape[1] // size]},
+            ),
         ),
-        mistake("last-chunk-lost", *map(full_chunks_only, (True, False))),
         mistake("computed-at-once", appended_at_the_end),
         scaled("no-scale", lambda d: 1.0),
         scaled("scaled-by-d-k", lambda d: d),
