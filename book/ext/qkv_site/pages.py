@@ -24,6 +24,7 @@ from .published import site_of
 WEIGHTS = ("repeater", "tagger", "training-runs-labeller", "training-runs-repeater", "training-runs-tagger")
 # The widgets whose script and style only their own pages load; tools/bundle.mjs makes these files.
 RARE = json.loads(Path(__file__).with_name("rare_widgets.json").read_text(encoding="utf-8"))
+OF_RARE = [f"qkv-widget-{stem}.{kind}" for stem in RARE for kind in ("css", "js")]
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
@@ -37,11 +38,13 @@ NEEDS = {
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
-    **{f"qkv-widget-{stem}.{kind}": f"qkv-widget-{stem} " for stem in RARE for kind in ("css", "js")},
+    **{name: f"{Path(name).stem} " for name in OF_RARE},
     "qkv-site.js": widgets.VIEW,
 }
-# Files that readers need on their second page, and not on the first, which fetches them when it is ready.
-PREFETCHED = ("python-page.js", "python-page.css")
+# Files that readers need on their second page, and not on the first, which fetches them when it is ready. Of the rare
+# widgets, those of the largest pages.
+ON_LARGEST = [f"qkv-widget-{stem}.{kind}" for stem in ("everywhere", "real_model") for kind in ("css", "js")]
+PREFETCHED = ("python-page.js", "python-page.css", *ON_LARGEST)
 # Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
