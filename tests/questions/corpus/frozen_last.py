@@ -24,6 +24,13 @@ def embed_transposed(ids, table):
     return table.T @ onehot.transpose(-1, -2)
 
 
+@wrong("1.2", "an index for rows and one for columns, for one sequence", "one-hot-of-one-sequence")
+def embed_one_sequence_by_indices(ids, table):
+    rows = torch.zeros(ids.shape[0], table.shape[0])
+    rows[torch.arange(ids.shape[0]), ids] = 1.0
+    return rows @ table
+
+
 @wrong("1.3", "The batch is as long as all sequences together", "as-long-as-all-together")
 def pad_batch_as_long_as_all_together(sequences):
     total = sum(len(s) for s in sequences)
