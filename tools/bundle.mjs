@@ -2,8 +2,9 @@
 //
 //   node tools/bundle.mjs              writes the bundles
 //   node tools/bundle.mjs --check      names the bundles that are stale, and exits with 1 if there are any
-//   node tools/bundle.mjs --site DIR   bundles for the site instead: the widgets and their host as DIR/qkv-site.js and .css,
-//                                      the rare ones apart as DIR/qkv-rare-widgets.js; each file of trained weights that they use as DIR/qkv-weights-NAME.js; the Python
+//   node tools/bundle.mjs --site DIR   bundles for the site instead: the common widgets and their host as DIR/qkv-site.js and
+//                                      .css, each rare one as DIR/qkv-widget-NAME.js and .css; each file of trained weights
+//                                      that they use as DIR/qkv-weights-NAME.js; the Python
 //                                      on the page as DIR/python-page.js and .css, with the editor and the worker that
 //                                      python-page.js loads in DIR/python; the engine of the real model as
 //                                      DIR/real-model.js; the scripts and styles of pages, minified, as DIR/page.js …
@@ -152,7 +153,7 @@ const pageScript = async (name) => [
   (await bundle(`import "./book/static/${name}.js";`, "js", "iife")).text,
 ];
 
-// The widgets that one chapter shows, and its deeper pages. Their script is loaded by these pages alone.
+// The widgets that one chapter shows, and few other pages. Each has a script and a style that these pages alone load.
 const RARE = JSON.parse(readFileSync(join(ROOT, "book", "ext", "qkv_site", "rare_widgets.json"), "utf8"));
 const importsOf = (names) => names.map((name) => `import ${name} from "${moduleOf(name)}";`).join("\n");
 
@@ -173,32 +174,36 @@ const takenFrom = (modules) => ({
   },
 });
 
-/** The script with most widgets and their host, and the one with the other widgets, which is loaded before it: a function
- * that adds them. It takes the modules that both need from the first. */
+/** The script with the common widgets and the host, and the scripts of the rare ones by name. Those are loaded before it:
+ * each holds a function that adds its widget. They take the modules that two scripts need from the first. */
 async function widgetScripts(used) {
-  const most = NAMES.filter((name) => !RARE.includes(name));
-  const others = `${importsOf(RARE)}globalThis.qkvWidgets.push(${RARE});`;
-  const start = `${importsOf(most)}globalThis.qkvWidgets = [${most}];`;
-  const [ofMost, ofOthers] = await Promise.all(
-    [start, others].map((entry) => bundle(entry, "js", "iife", [weightsApart(used)])),
-  );
-  const both = ofMost.inputs.filter((input) => ofOthers.inputs.includes(input) && existsSync(join(ROOT, input)));
+  const common = NAMES.filter((name) => !RARE.includes(name));
+  const start = `${importsOf(common)}globalThis.qkvWidgets = [${common}];`;
+  const adding = RARE.map((name) => `${importsOf([name])}globalThis.qkvWidgets.push(${name});`);
+  const alone = await Promise.all([start, ...adding].map((entry) => bundle(entry, "js", "iife", [weightsApart(used)])));
+  const inputs = alone.flatMap((script) => script.inputs);
+  const twice = inputs.filter((input, i) => inputs.indexOf(input) < i && existsSync(join(ROOT, input)));
+  const shared = [...new Set(twice)].sort();
   const entry = [
     'import { host } from "./book/static/host.js";',
-    ...both.map((module, i) => `import * as module${i} from "./${module}";`),
+    ...shared.map((module, i) => `import * as module${i} from "./${module}";`),
     start,
-    `globalThis.qkvModules = {${both.map((module, i) => `"${module}": module${i}`)}};`,
-    "globalThis.qkvOthers?.();",
+    `globalThis.qkvModules = {${shared.map((module, i) => `"${module}": module${i}`)}};`,
+    "for (const add of globalThis.qkvRare ?? []) add();",
     "host(globalThis.qkvWidgets);",
   ].join("\n");
   const script = await bundle(entry, "js", "iife", [weightsApart(used)]);
-  const { text } = await bundle(others, "js", "iife", [takenFrom(both), weightsApart(used)]);
-  return { script, others: `globalThis.qkvOthers=()=>{${text}};\n` };
+  const rare = adding.map(async (one, i) => {
+    const { text } = await bundle(one, "js", "iife", [takenFrom(shared), weightsApart(used)]);
+    return [RARE[i], `(globalThis.qkvRare??=[]).push(()=>{${text}});\n`];
+  });
+  return { script, rare: await Promise.all(rare) };
 }
 
 async function siteFiles() {
   const used = new Map();
-  const { script, others } = await widgetScripts(used);
+  const { script, rare } = await widgetScripts(used);
+  const ownStyle = (name) => bundle(`@import "./${relative(ROOT, join(WIDGETS, `${name}.css`))}";`, "css");
   const weights = [...used].map(async ([name, path]) => [`qkv-weights-${name}.js`, await weightsScript(name, path)]);
   const editor = await bundle('globalThis.qkvEditor = require("./browser_python/runtime/editor.js");', "js", "iife");
   const engine = await bundle('globalThis.qkvRealModel = require("./real_model/engine.js");', "js", "iife");
@@ -207,9 +212,10 @@ async function siteFiles() {
     ...(await Promise.all(weights)),
     ...(await Promise.all(PAGE_SCRIPTS.map(pageScript))),
     ...(await Promise.all(Object.entries(PAGE_STYLES).map(pageStyle))),
-    ["qkv-rare-widgets.js", others],
+    ...rare.map(([name, text]) => [`qkv-widget-${name}.js`, text]),
+    ...(await Promise.all(RARE.map(async (name) => [`qkv-widget-${name}.css`, (await ownStyle(name)).text]))),
     ["qkv-site.js", script.text],
-    ["qkv-site.css", (await bundle(styles(NAMES), "css")).text],
+    ["qkv-site.css", (await bundle(styles(NAMES.filter((name) => !RARE.includes(name))), "css")).text],
     ["qkv-site-licenses.txt", licences([...script.inputs, ...editor.inputs, ...FONTS])],
     ["python-page.js", (await bundle('import "./browser_python/runtime/page.js";', "js", "iife")).text],
     ["python-page.css", (await bundle('@import "./browser_python/runtime/page.css";', "css")).text],

@@ -63,42 +63,48 @@ AFTER = {"browser": ["site"], "sweeps": [name for name, _, _ in STEPS]}
 SHOWN = ("unit", "browser", "sweeps")  # steps whose output is shown while they run
 
 
-def run_and_show(name: str, command: list[str]) -> bool:
-    """Run a command, and print each line that it writes, behind the step's name. Return whether it succeeded."""
+def failures(command: list[str], code: int, lines: list[str]) -> list[str]:
+    """Return what failed in a command that ended with `code`: pytest's lines of its failed tests, else the command."""
+    if not code:
+        return []
+    return [line for line in lines if line.startswith(("FAILED ", "ERROR "))] or [f"{' '.join(command)} (exit {code})"]
+
+
+def run_and_show(name: str, command: list[str]) -> list[str]:
+    """Run a command, and print each line that it writes, behind the step's name. Return what failed."""
     options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    lines = []
     with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", **options) as running:
         for line in running.stdout or ():
             print(f"{name:9s} {line}", end="", flush=True)
-    return running.returncode == 0
+            lines.append(line.rstrip())
+    return failures(command, running.returncode, lines)
 
 
-def run_two_at_a_time(commands: list[list[str]]) -> bool:
+def run_two_at_a_time(commands: list[list[str]]) -> list[str]:
     """Run all commands, two at the same time, also after a failure.
 
-    Print the output of those that failed. Return whether all passed.
+    Print the output of those that failed. Return what failed.
     """
 
-    def output_if_failed(command: list[str]) -> str:
+    def failures_of(command: list[str]) -> list[str]:
         done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        return f"{done.stdout}{done.stderr}\n" if done.returncode else ""
+        if done.returncode:
+            print(f"{done.stdout}{done.stderr}", flush=True)
+        return failures(command, done.returncode, done.stdout.splitlines())
 
     with ThreadPoolExecutor(2) as two:
-        found = list(two.map(output_if_failed, commands))
-    print("".join(found), end="", flush=True)
-    return not any(found)
+        return [failure for found in two.map(failures_of, commands) for failure in found]
 
 
-def run_step(number: int, total: int, step: Step) -> bool:
-    """Run a step's commands, and print its number, its checks, the result and the seconds.
-
-    Return whether all of them passed.
-    """
+def run_step(number: int, total: int, step: Step) -> list[str]:
+    """Run a step's commands, and print its number, its checks, the result and the seconds. Return what failed."""
     name, checks, commands = step
     print(f"[{number}/{total}] {name}: {checks}", flush=True)
     started = time.monotonic()
-    green = run_and_show(name, commands[0]) if name in SHOWN else run_two_at_a_time(commands)
-    print(f"      {name}: {'ok' if green else 'FAILED'} in {time.monotonic() - started:.0f} s", flush=True)
-    return green
+    failed = run_and_show(name, commands[0]) if name in SHOWN else run_two_at_a_time(commands)
+    print(f"      {name}: {'FAILED' if failed else 'ok'} in {time.monotonic() - started:.0f} s", flush=True)
+    return failed
 
 
 def with_all_cases(step: Step) -> Step:
@@ -107,11 +113,11 @@ def with_all_cases(step: Step) -> Step:
     return name, checks, [[part for part in command if part != SOME] for command in commands]
 
 
-def run_steps(steps: list[Step]) -> list[bool]:
-    """Run steps at the same time, each after those that it needs. Return for each whether it passed."""
-    running: dict[str, Future[bool]] = {}
+def run_steps(steps: list[Step]) -> list[list[str]]:
+    """Run steps at the same time, each after those that it needs. Return for each what failed."""
+    running: dict[str, Future[list[str]]] = {}
 
-    def start(number: int, step: Step) -> bool:
+    def start(number: int, step: Step) -> list[str]:
         for needed in AFTER.get(step[0], []):
             if needed in running:
                 running[needed].result()
@@ -137,10 +143,13 @@ def main() -> int:
     if asked.steps:
         steps = [step for step in (steps if asked.sweeps else STEPS + SWEEPS) if step[0] in asked.steps]
     started = time.monotonic()
-    greens = run_steps(steps)
-    red = [name for (name, _, _), green in zip(steps, greens, strict=True) if not green]
-    print(f"The gate took {time.monotonic() - started:.0f} s." + (f" Failed: {', '.join(red)}." if red else ""))
-    print(f"{len(greens) - len(red)} passed, {len(red)} failed")
+    results = run_steps(steps)
+    red = sum(1 for failed in results if failed)
+    print(f"The gate took {time.monotonic() - started:.0f} s." + (" Failed:" if red else ""))
+    for (name, _, _), failed in zip(steps, results, strict=True):
+        for failure in failed:
+            print(f"  {name}: {failure}")
+    print(f"{len(results) - red} passed, {red} failed")
     return 1 if red else 0
 
 

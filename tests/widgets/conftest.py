@@ -32,7 +32,8 @@ def bundled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     subprocess.run([*esbuild, f"--outfile={folder / 'tested.js'}"], check=True, cwd=ROOT)
     subprocess.run(["node", "tools/bundle.mjs", "--site", folder], check=True, cwd=ROOT, capture_output=True)
     script = (folder / "tested.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
-    return script, (folder / "qkv-site.css").read_text(encoding="utf-8")
+    styles = [folder / "qkv-site.css", *sorted(folder.glob("qkv-widget-*.css"))]
+    return script, "".join(style.read_text(encoding="utf-8") for style in styles)
 
 
 @pytest.fixture(scope="session")

@@ -92,13 +92,17 @@ def for_the_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_site_gets_one_script_and_one_style(for_the_site: Path):
-    script = (for_the_site / "qkv-site.js").read_text(encoding="utf-8")
-    style = (for_the_site / "qkv-site.css").read_text(encoding="utf-8")
-    assert script.isascii()
-    assert not script.lstrip().startswith(("import", "export"))
-    assert "ScalingLab" in script
-    assert ".qkv-scaling" in style
+@pytest.mark.parametrize(
+    ("stem", "name", "class_name"),
+    [("site", "TrainLab", ".qkv-train"), ("widget-scaling_lab", "ScalingLab", ".qkv-scaling")],
+)
+def test_a_widget_is_in_one_script_and_one_style_of_the_site(for_the_site: Path, stem: str, name: str, class_name: str):
+    scripts = {file.stem: file.read_text(encoding="utf-8") for file in for_the_site.glob("qkv-*.js")}
+    styles = {file.stem: file.read_text(encoding="utf-8") for file in for_the_site.glob("qkv-*.css")}
+    assert scripts[f"qkv-{stem}"].isascii()
+    assert not scripts[f"qkv-{stem}"].lstrip().startswith(("import", "export"))
+    assert [file for file, text in scripts.items() if f'"{name}"' in text] == [f"qkv-{stem}"]
+    assert [file for file, text in styles.items() if class_name in text] == [f"qkv-{stem}"]
 
 
 def test_bad_usage_is_told():

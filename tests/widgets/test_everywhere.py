@@ -195,6 +195,18 @@ def test_the_other_kinds_start_where_there_is_something_to_see(open_page: OpenPa
 
 
 @pytest.mark.browser
+def test_another_kind_begins_without_the_mask_of_near_tokens(open_page: OpenPage):
+    widget = show(open_page())
+    near = widget.get_by_role("switch")
+    near.check()
+    for kind, finds in (("sound", "13"), ("graph", "5"), ("picture", "1")):
+        widget.get_by_role("radio", name=kind).check()
+        expect(near).not_to_be_checked()
+        expect(widget.locator(".qkv-everywhere-found b")).to_have_text(finds)
+        near.check()
+
+
+@pytest.mark.browser
 def test_drawing_and_controls_are_on_one_screen_of_a_phone(open_page: OpenPage):
     widget = show(open_page(width=390))
     heights = set()

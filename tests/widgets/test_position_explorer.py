@@ -149,7 +149,12 @@ def test_it_opens_on_a_sentence_that_moves_as_a_whole(explorer: Callable[..., Lo
     assert state != [6, 1]
     assert root.locator(".qkv-pos-dials").inner_html() != dials
     assert number(root, "score") == before
-    expect(root).to_contain_text(f"5 apart: always {before:.2f}")
+    lead = root.locator(".qkv-lead")
+    expect(lead).to_have_text(f"5 apart: always {before:.2f}")
+    top, picture = lead.bounding_box(), root.locator(".qkv-pos-map").bounding_box()
+    assert top
+    assert picture
+    assert top["y"] + top["height"] <= picture["y"], "the page leads with what stays"
 
 
 def test_handles_part_when_the_distance_is_let_go(explorer: Callable[..., Locator]):
@@ -172,7 +177,7 @@ def test_a_text_stops_at_its_ends(explorer: Callable[..., Locator]):
 
 def test_added_codes_make_the_score_of_words_depend_on_the_place(explorer: Callable[..., Locator]):
     root = explorer(words=True, d=32, query=106, key=101)
-    says = root.locator(".qkv-pos-elsewhere")
+    says = root.locator(".qkv-lead")
     bar = root.locator(".qkv-pos-anywhere")
     low, high = (float(text.replace("−", "-")) for text in says.locator("b").all_inner_texts())
     assert high - low > 5

@@ -18,7 +18,7 @@ PICTURES: list[tuple[str, dict[str, Any], str, str | None]] = [
     ("TransformerFlow", {}, ".qkv-flow", None),
     ("PatternLab", {}, ".qkv-cone-picture", None),
     ("Everywhere", {}, ".qkv-things", "token"),
-    ("HeadMicroscope", {}, ".qkv-scope-map", None),
+    ("HeadMicroscope", {}, ".qkv-scope-head", None),
     ("HeadMicroscope", {}, ".qkv-scope-text", "position"),
     ("HeadMicroscope", {}, ".qkv-scope-plot svg", "step"),
     ("SequenceExplorer", {"kind": "image"}, ".qkv-picture", "row"),

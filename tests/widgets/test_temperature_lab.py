@@ -156,7 +156,7 @@ def test_without_scaling_the_scores_are_larger_and_one_temperature_undoes_it(lab
     assert knob.evaluate("e => e.offsetWidth") == pytest.approx(2 * length, rel=0.15), "the axis is four times as long"
     assert float(weight.inner_text()) > 0.95
     assert not meets_the_line(lab)
-    expect(lab.locator(".qkv-lead")).to_have_text("cat has almost all of the weight.")
+    expect(lab.locator(".qkv-lead")).to_have_text(re.compile(r"^cat gets 0\.9\d of the weight, mouse\s0\.0\d\.$"))
     lab.evaluate("shown[0].model.set('temperature', 8)")
     frame(lab)
     assert weight.inner_text() == "0.36"
@@ -229,11 +229,11 @@ def test_a_width_that_python_sets_is_named(open_page: Callable[..., Page]):
 @pytest.mark.parametrize(
     ("state", "says"),
     [
-        ({"scores": [1, 3, 2], "temperature": 0.1}, "key 2 has almost all of the weight."),
-        ({"scores": [3, 1, 3], "temperature": 0.1}, "key 1 and key 3 have the same weight."),
-        ({"scores": [3, 1, 3], "temperature": 10}, "All 3 words have almost the same weight."),
-        ({"temperature": 4}, "cat has the largest weight, and mouse the next."),  # 0.16 and 0.08 are not the same
-        ({"scores": [1, 3, 2]}, "key 2 has the largest weight, and key 3 the next."),
+        ({"scores": [1, 3, 2], "temperature": 0.1}, "key 2 gets 1.00 of the weight, key 3\u00a00.00."),
+        ({"scores": [3, 1, 3], "temperature": 0.1}, "key 1 and key 3 get 0.50 of the weight each."),
+        ({"scores": [3, 1, 3], "temperature": 10}, "Each of 3 words gets 0.29–0.35 of the weight."),
+        ({"temperature": 4}, "cat gets 0.16 of the weight, mouse\u00a00.15."),  # 0.16 and 0.08 are not the same
+        ({"scores": [1, 3, 2]}, "key 2 gets 0.67 of the weight, key 3\u00a00.24."),
     ],
 )
 def test_a_sentence_says_who_has_the_weight(open_page: Callable[..., Page], state: dict, says: str):

@@ -22,6 +22,9 @@ from .published import site_of
 # The files that a page may load, each with a text: a page that contains this text needs the file. All other files that
 # extensions add are left out.
 WEIGHTS = ("repeater", "tagger", "training-runs-labeller", "training-runs-repeater", "training-runs-tagger")
+# The widgets whose script and style only their own pages load; tools/bundle.mjs makes these files.
+RARE = json.loads(Path(__file__).with_name("rare_widgets.json").read_text(encoding="utf-8"))
+OF_RARE = [f"qkv-widget-{stem}.{kind}" for stem in RARE for kind in ("css", "js")]
 NEEDS = {
     "styles/furo.css": "",
     "tokens.css": "",
@@ -35,13 +38,13 @@ NEEDS = {
     "katex/katex.css": 'class="katex',
     "qkv-site.css": widgets.VIEW,
     **{f"qkv-weights-{name}.js": f"qkv-weights-{name}" for name in WEIGHTS},
-    "qkv-rare-widgets.js": "qkv-rare-widgets ",
+    **{name: f"{Path(name).stem} " for name in OF_RARE},
     "qkv-site.js": widgets.VIEW,
 }
-# The widgets whose script only their own pages load; tools/bundle.mjs makes it.
-RARE = set(json.loads(Path(__file__).with_name("rare_widgets.json").read_text(encoding="utf-8")))
-# Files that readers need on their second page, and not on the first, which fetches them when it is ready.
-PREFETCHED = ("python-page.js", "python-page.css", "qkv-rare-widgets.js")
+# Files that readers need on their second page, and not on the first, which fetches them when it is ready. Of the rare
+# widgets, those of the largest pages.
+ON_LARGEST = [f"qkv-widget-{stem}.{kind}" for stem in ("everywhere", "real_model") for kind in ("css", "js")]
+PREFETCHED = ("python-page.js", "python-page.css", *ON_LARGEST)
 # Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
@@ -126,8 +129,8 @@ def compose(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     bundles = states(context)
     titles = (str((context.get(side) or {}).get("title", "")) for side in ("prev", "next"))
     weights = (f"qkv-weights-{name} " for bundle in bundles for name in sorted(widgets.weights(bundle)))
-    rare = ("qkv-rare-widgets " for bundle in bundles if RARE & {*map(widgets.stem_of, widgets.names(bundle))})
-    text = "".join((context["body"], context["furo_navigation_tree"], *titles, *weights, *rare))
+    stems = (f"qkv-widget-{widgets.stem_of(name)} " for bundle in bundles for name in sorted(widgets.names(bundle)))
+    text = "".join((context["body"], context["furo_navigation_tree"], *titles, *weights, *stems))
     context["qkv_prefetched"] = prefetched(context) if page == app.config.root_doc else []
     for kind in ("script_files", "css_files"):
         context[kind][:] = [asset for asset in context[kind] if needed(asset, text)]
@@ -206,7 +209,9 @@ def setup(app: Sphinx) -> None:
     app.add_css_file("qkv-site.css")
     for name in WEIGHTS:
         app.add_js_file(f"qkv-weights-{name}.js", loading_method="defer", priority=400)  # before the code that uses it
-    app.add_js_file("qkv-rare-widgets.js", loading_method="defer", priority=400)
+    for stem in RARE:
+        app.add_css_file(f"qkv-widget-{stem}.css")
+        app.add_js_file(f"qkv-widget-{stem}.js", loading_method="defer", priority=400)  # before the code that adds it
     app.add_js_file("qkv-site.js", loading_method="defer")
     app.add_js_file("page.js", loading_method="defer")
     app.add_js_file("progress.js", loading_method="defer")

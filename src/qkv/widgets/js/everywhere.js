@@ -93,7 +93,7 @@ export default widget("Everywhere", {
         KINDS,
       ).map(
         ([value, { title, first }]) => html`<label class="qkv-pick">
-          <input class="qkv-over" type="radio" name="${id}-things" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, token: first })}>
+          <input class="qkv-over" type="radio" name="${id}-things" .checked=${live(value === state.kind)} @change=${() => set({ kind: value, token: first, near: false })}>
           ${title()}
         </label>`,
       )}</div>

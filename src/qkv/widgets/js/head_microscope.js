@@ -38,6 +38,8 @@ const MODES = {
 };
 const LIKELIEST = 2; // predictions that are shown
 const SEEN = 0.02; // a second prediction with a smaller chance is not shown
+const GUESS = Math.log(SYMBOLS.length); // the loss of an even guess
+const [WELL, BADLY] = [0.25, 0.9]; // the model repeats well, or badly, up to these shares of that loss
 
 /** @import { SetState } from "./base.js" */
 /** @import { Repeater } from "./repeater.js" */
@@ -64,7 +66,7 @@ export default widget("HeadMicroscope", {
         ${prediction(seen)}
         ${tape(state, seen, set)}
         ${lossBar(seen)}
-        ${maps(state, seen, set, id)}
+        ${maps(state, seen, set)}
       </div>
       <details class="qkv-tables">
         <summary>${t`Training, and a text of your own`}</summary>
@@ -186,8 +188,15 @@ const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
   return t`Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
 };
 
-const lossText = (/** @type {Seen} */ { loss }) =>
-  Number.isNaN(loss) ? t`Nothing repeats.` : t`Loss on repeated symbols: ${shown(loss)} nats.`;
+/** Return how well the model repeats, in words, with its loss.
+ * @param {Seen} parts
+ * @param {unknown} [bold] the loss, if it is not to be plain text */
+function lossText({ loss, intact, modes }, bold = shown(loss)) {
+  if (Number.isNaN(loss)) return t`Nothing repeats.`;
+  const numbers = modes === ALL_ON ? bold : t`${shown(intact)} → ${bold}`;
+  if (loss < WELL * GUESS) return t`It repeats well: loss ${numbers} nats.`;
+  return loss < BADLY * GUESS ? t`It repeats badly: loss ${numbers} nats.` : t`It only guesses: loss ${numbers} nats.`;
+}
 
 /* ---- the text */
 
@@ -205,6 +214,7 @@ function tape(state, { ids, n, at, row, head, modes }, set) {
   });
   return html`<div class="qkv-scope-tape qkv-drag ${modes[head] === "on" ? "" : "qkv-scope-unused"}" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
     <div class="qkv-scope-arcs">
+      <small aria-hidden="true">${t`arcs: head ${short(head)}`}</small>
       <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
     </div>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
@@ -227,14 +237,12 @@ const prediction = (seen) => html`<div class="qkv-scope-says">
   </div>
 </div>`;
 
-const GUESS = Math.log(SYMBOLS.length); // the loss of an even guess
-
 /** Return the loss on this text as a bar, with a mark at the loss of a guess.
  * @param {Seen} seen */
 function lossBar(seen) {
   const share = (/** @type {number} */ loss) => Math.round(1000 * Math.min(1, loss / LARGEST)) / 1000 || 0;
   return html`<div class="qkv-scope-bar">
-    <p class="qkv-scope-surprise"><span class="qkv-label">${t`loss on repeated symbols`}</span> ${surprise(seen)}</p>
+    <p class="qkv-scope-surprise">${lossText(seen, html`<b>${shown(seen.loss)}</b>`)}</p>
     <i class="qkv-filled" aria-hidden="true" style="--qkv-p: ${share(seen.loss)}; --guess: ${share(GUESS)}"><u></u></i>
     <small aria-hidden="true" style="--guess: ${share(GUESS)}">${t`a guess`}</small>
   </div>`;
@@ -255,13 +263,6 @@ function arc(i, at, n, weight) {
   return svg`<path d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
 }
 
-/** Return the loss on this text, and before it what the loss is with all heads on if it is another.
- * @param {Seen} parts */
-function surprise({ loss, intact, modes }) {
-  const repeats = !Number.isNaN(loss);
-  return html`${repeats && modes !== ALL_ON ? `${shown(intact)} → ` : ""}<b>${repeats ? shown(loss) : "–"}</b> <small>${t`nats`}</small>`;
-}
-
 /* ---- the heads */
 
 /** The scores of heads, and their meanings.
@@ -271,22 +272,17 @@ const SCORES = [
   ["induction", () => t`weight on what followed last time`],
 ];
 
-/** Return the maps, a column for each layer. A press on a map silences its head; the name above it chooses whose arcs are
- * shown.
+/** Return the maps, a column for each layer. A press on one silences its head, or brings it back.
  * @param {State} state
  * @param {Seen} seen
- * @param {SetState<State>} set
- * @param {string} id */
-const maps = (state, seen, set, id) => html`<div class="qkv-scope-heads">
+ * @param {SetState<State>} set */
+const maps = (state, seen, set) => html`<div class="qkv-scope-heads">
   <p class="qkv-note">${t`Press a map to silence its head.`}</p>
   ${button({ label: t`all on`, disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
-  <fieldset class="qkv-control qkv-scope-maps">
-    <legend class="qkv-unseen">${t`head whose arcs are shown`}</legend>
-    ${[0, 1].map(
-      (layer) => html`<div class="qkv-scope-layer"><p class="qkv-note">${t`layer ${layer + 1}`}</p>
-        ${[0, 1].map((i) => map(2 * layer + i, state, seen, set, id))}</div>`,
-    )}
-  </fieldset>
+  <div class="qkv-scope-maps">${[0, 1].map(
+    (layer) => html`<div class="qkv-scope-layer"><p class="qkv-note">${t`layer ${layer + 1}`}</p>
+      ${[0, 1].map((i) => map(2 * layer + i, state, seen, set))}</div>`,
+  )}</div>
 </div>`;
 
 /** A loudspeaker, with waves if the head is on and a cross if it is silent: what a press on the map switches.
@@ -298,9 +294,8 @@ const loudspeaker = (isOn) =>
  * @param {number} head
  * @param {State} state
  * @param {Seen} seen
- * @param {SetState<State>} set
- * @param {string} id */
-function map(head, state, { n, at, maps, modes }, set, id) {
+ * @param {SetState<State>} set */
+function map(head, state, { n, at, maps, modes }, set) {
   const weights = maps[head];
   const isOn = modes[head] === "on";
   const name = short(head);
@@ -312,15 +307,15 @@ function map(head, state, { n, at, maps, modes }, set, id) {
     key: weights,
     repainted: state.repainted,
   });
-  return html`<div class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"}">
-    <label class="qkv-pick"><input class="qkv-over" type="radio" name="${id}-scope-head" .checked=${live(head === state.head)} @change=${() => set({ head })}>${name}</label>
-    <label class="qkv-scope-map">
+  return html`<label class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"}">
+    <b>${name}</b>
+    <div class="qkv-scope-map">
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>
-      <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
-        @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
       ${isOn || modes[head] === "zeros" ? loudspeaker(isOn) : html`<span aria-hidden="true">${MODES[modes[head]]()}</span>`}
-    </label>
-  </div>`;
+    </div>
+    <input class="qkv-over" type="checkbox" role="switch" aria-label=${t`silence head ${name}`} .checked=${live(!isOn)}
+      @change=${() => set({ modes: withMode(state, head, isOn ? "zeros" : "on") })}>
+  </label>`;
 }
 
 /** Return the modes with another one for a head.
@@ -329,11 +324,18 @@ function map(head, state, { n, at, maps, modes }, set, id) {
  * @param {string} mode */
 const withMode = ({ modes }, head, mode) => modes.map((now, each) => (each === head ? mode : now));
 
-/** Return the choice of what replaces the chosen head's output, and what that is.
+/** Return the choices of a head and of what replaces its output, and what that is.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
 const replacing = (state, set, id) => html`<div class="qkv-scope-modes">
+  ${choices({
+    label: t`head whose arcs are shown`,
+    name: `${id}-scope-head`,
+    value: state.head,
+    options: HEADS.map((head) => ({ value: head, label: short(head) })),
+    onChange: (head) => set({ head }),
+  })}
   ${choices({
     label: t`output of head ${short(state.head)}`,
     name: `${id}-scope-mode`,

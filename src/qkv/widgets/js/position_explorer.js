@@ -68,6 +68,7 @@ export default widget("PositionExplorer", {
   },
   view: (state, set, id) => html`
     <div class="qkv-pos">
+      <p class="qkv-lead">${anywhereText(state)}</p>
       ${mapPanel(state, set)}
       ${state.scheme === "alibi" ? headsPanel(state, set, id) : clocksPanel(state, set)}
       ${scoreLine(state)} ${switches(state, set)}
@@ -359,15 +360,10 @@ const scoreAxis = ({ height: scale, ticks }) => {
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
-/** Return the score of the two tokens, large, and whether it depends on where in the text they stand.
+/** Return the score of the two tokens, large.
  * @param {State} state */
-function scoreLine(state) {
-  const { distance, now, low, high } = current(state);
-  return html`<p class="qkv-pos-says" data-is-sum=${isSum(state)}>
-    <b class="qkv-pos-score" data-number="score">${fixed(now)}</b>
-    <span class="qkv-pos-elsewhere">${anywhereText(distance, low, high)}</span>
-  </p>`;
-}
+const scoreLine = (state) =>
+  html`<b class="qkv-pos-score" data-is-sum=${isSum(state)} data-number="score">${fixed(current(state).now)}</b>`;
 
 /** @param {State} state
  * @param {SetState<State>} set */
@@ -399,14 +395,13 @@ function distancePanel(state, set) {
 }
 
 /** Return how much the score depends on where in the text the two tokens stand, as text.
- * @param {number} distance
- * @param {number} low
- * @param {number} high */
-function anywhereText(distance, low, high) {
+ * @param {State} state */
+function anywhereText(state) {
+  const { distance, low, high } = current(state);
   const apart = num(distance);
   const [from, to] = [low, high].map((score) => html`<b>${fixed(score)}</b>`);
   if (Math.abs(distance) === LAST) return t`${apart} apart: only here`;
-  return fixed(low) === fixed(high) ? t`${apart} apart: always ${from}` : t`${apart} apart: ${from} to ${to} elsewhere`;
+  return fixed(low) === fixed(high) ? t`${apart} apart: always ${from}` : t`${apart} apart: from ${from} to ${to}`;
 }
 
 /** Return query and key at a distance. The query keeps its position if the key is then within the text.

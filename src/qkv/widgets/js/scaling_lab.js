@@ -29,7 +29,7 @@ const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
 const ZOOM = 10; // how many times as large the axis shows divided scores
 const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
-const LEAST = 14; // the handle is at least so far down, in percent: it covers no number of the axis
+const HANDLE = 32; // pixels: its width
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
 const share = linear([0, 1], [100, 0]);
@@ -59,9 +59,12 @@ const UNITS = { largest: () => "", entropy: () => t`nats`, jacobianNorm: () => t
 /** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
 /** @import { Scale } from "./scales.js" */
-/** @typedef {{ d_k: number, scaled: boolean, seed: number }} State */
+/** @typedef {{ d_k: number, scaled: boolean, seed: number, apart: number, pull: number }} State */
 
 export default widget("ScalingLab", {
+  // During a drag, the edge of the scores that is dragged is by `apart` further out than the pointer, and that of the scores
+  // without the division `pull` times as far.
+  own: { apart: 0, pull: 1 },
   says: (/** @type {State} */ state) => {
     const now = current(state);
     const [largest, entropy, norm] = METRICS.map(({ key, places }) => num(now[key], { places }));
@@ -102,7 +105,7 @@ const outlines = remember(
 );
 
 const expectedStd = (/** @type {Pick<State, "d_k" | "scaled">} */ { d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
-const current = (/** @type {State} */ { seed, d_k, scaled }) =>
+const current = (/** @type {Pick<State, "seed" | "d_k" | "scaled">} */ { seed, d_k, scaled }) =>
   sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
 
 /** Return the sentence about the width of the vectors, of the scores, and about the weights.
@@ -138,25 +141,21 @@ const controls = (
   ${button({ label: t`new sample`, onClick: () => set({ seed: (seed + 1) % 2 ** 32 }) })}
 </div>`;
 
-/** Return the d_k whose scores, without the division, are as wide as a place on the axis is away from its middle.
- * @param {number} x */
-const widthAt = (x) =>
-  nearestOf(D_KS, (Math.max(0.001, Math.abs(2 * x - 1)) * MOST) / EDGE, (d_k, std) =>
-    Math.abs(Math.log(d_k) - 2 * Math.log(std)),
-  );
+/** Return the d_k whose scores, without the division, have their edge at a score.
+ * @param {number} edge */
+const widthAt = (edge) => nearestOf(D_KS, edge / EDGE, (d_k, std) => Math.abs(Math.log(d_k) - 2 * Math.log(std)));
 
 /** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle is at its edge, outside,
- * where it does not cover the curve. With the division the histogram stays as it is, on a larger axis, and a dashed outline,
- * which leaves the frame, shows it without; the handle is then on that outline.
+ * where it does not cover the curve. With the division the histogram stays as it is, on a larger axis, and the handle
+ * returns to its edge after a drag; a dashed outline, which leaves the frame, shows the scores without the division.
  * @param {State} state
  * @param {SetState<State>} set */
 function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
   const edge = EDGE * Math.sqrt(d_k);
-  const left = AXES.plain(-edge);
-  const down = `--down: ${round(downAt(state, left - 5.5, 25))}%; --down-wide: ${round(downAt(state, left - 2.2, 38))}%`;
   const axis = axisOf(scaled);
+  const ends = [-1, 1].map((side) => axis(side * EDGE * expectedStd(state)));
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
       rule({ x1: AXES.plain(tick), x2: AXES.plain(tick), kind: "qkv-grid" }),
@@ -165,17 +164,24 @@ function scoresPanel(state, set) {
     curve({ points: outlines(seed, d_k, scaled, scaled), kind: "qkv-scores" }),
     curve({ points: outlines(seed, d_k, false, scaled), kind: "qkv-plain" }),
     rule({ y1: 100, kind: "qkv-axis" }),
-    scaled ? dashedName(d_k) : [-edge, edge].map((at) => rule({ x1: axis(at), x2: axis(at), kind: "qkv-here" })),
+    ends.map((x) => rule({ x1: x, x2: x, kind: "qkv-here" })),
+    scaled ? dashedName(d_k) : "",
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
-  const grab = dragged(({ x }) => set({ d_k: widthAt(x) }));
+  const place = scaled ? EDGE * ZOOM : edge; // of the edge, on the axis without the division
+  const grab = dragged(({ x, isPress, area }) => {
+    const out = Math.abs(2 * x - 1) * MOST;
+    const isOnHandle = out > place && (out - place) * area.clientWidth < 2 * MOST * HANDLE;
+    const { apart, pull } = isPress ? { apart: scaled || isOnHandle ? place - out : 0, pull: edge / place } : state;
+    set({ apart, pull, d_k: widthAt(pull * Math.max(0.1, out + apart)) });
+  });
   return panel({
     title: scaled ? t`scores / √${DK}, axis × ${ZOOM}` : t`scores: drag their edge`,
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
     kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <div class="qkv-scaling-handle" aria-hidden="true">
-        <svg viewBox="-16 -16 32 32" style="left: ${pct(left)}; ${down}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+        <svg viewBox="-16 -16 32 32" style="--at: ${pct(ends[0])}; --held: ${pct(AXES.plain(-edge / state.pull))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
       </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
@@ -190,16 +196,6 @@ const dashedName = (d_k) =>
     const [y, first] = d_k > 64 ? [100, -2] : [0, 0.6];
     return words({ x: 100, y, lines: first + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content });
   });
-
-/** Return how far down the handle is, in percent, if its middle is at `x`: on the dashed outline, if there is one, and in the
- * frame.
- * @param {State} state
- * @param {number} x
- * @param {number} plain */
-function downAt({ d_k, scaled }, x, plain) {
-  const score = ((x / 50 - 1) * MOST) / ZOOM;
-  return scaled ? Math.max(LEAST, 100 - HIGHEST * Math.exp(-(score * score) / (2 * d_k))) : plain;
-}
 
 /** Return the outline of a histogram as points of the drawing area. The highest bin is just below the top.
  * @param {Float64Array} scores
@@ -217,7 +213,6 @@ function outline(scores, binWidth, axis) {
   return [[edge(0), 100], ...steps, [edge(2 * bins), 100]];
 }
 
-const round = (/** @type {number} */ share) => Math.round(10 * share) / 10;
 const centre = (/** @type {number} */ place, /** @type {number} */ count) => ((place + 0.5) * 100) / count;
 
 /** Return the keys of one query, from the lowest score to the highest.

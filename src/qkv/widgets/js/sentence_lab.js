@@ -680,7 +680,7 @@ function headMap(seen, l, h, state, set) {
   const change = (/** @type {Event & { target: HTMLInputElement }} */ { target }) =>
     set({ heads: heads.map((row, i) => row.map((on, j) => (i === l && j === h ? target.checked : on))) });
   return html`<label class="qkv-head ${layers[l] && heads[l][h] ? "" : "qkv-head-off"} ${isDrawn ? "qkv-head-drawn" : ""}">
-    <input class="qkv-over" type="checkbox" role="switch" aria-label=${isDrawn ? t`${name}: its weights are the arcs` : name} .checked=${live(heads[l][h])} @change=${change}>
+    <input class="qkv-over" type="checkbox" role="switch" aria-label=${isDrawn ? t`${name}: its weights are the arcs` : name} .checked=${live(heads[l][h] && layers[l])} ?disabled=${!layers[l]} @change=${change}>
     ${seen.problem ? nothing : mapOf(seen, l, h)}
     <span aria-hidden="true"><i class="qkv-lever ${heads[l][h] && layers[l] ? "" : "qkv-lever-off"}"></i>${t`head ${h + 1}`}</span>
   </label>`;

@@ -80,12 +80,16 @@ const undone = ({ temperature, d_k }) =>
  * @param {number} top the word with the largest weight
  * @param {number} next the word with the next one */
 function leading(tokens, weights, top, next) {
-  const name = (/** @type {number} */ i) => html`<b>${tokens[i]}</b>`;
-  if (weights[top] > 0.95) return t`${name(top)} has almost all of the weight.`;
-  if (weights[top] <= ALIKE * Math.min(...weights)) return t`All ${weights.length} words have almost the same weight.`;
-  if (share(weights[top]) === share(weights[next])) return t`${name(top)} and ${name(next)} have the same weight.`;
-  return t`${name(top)} has the largest weight, and ${name(next)} the next.`;
+  const [first, second] = [top, next].map((i) => html`<b>${tokens[i]}</b>`);
+  const [low, high, other] = [Math.min(...weights), weights[top], weights[next]].map(hundredths);
+  const most = html`<b>${high}</b>`;
+  if (weights[top] <= ALIKE * Math.min(...weights))
+    return t`Each of ${weights.length} words gets ${html`<b>${low}–${high}</b>`} of the weight.`;
+  if (high === other) return t`${first} and ${second} get ${most} of the weight each.`;
+  return t`${first} gets ${most} of the weight, ${html`${second}\u00a0${other}`}.`;
 }
+
+const hundredths = (/** @type {number} */ weight) => num(weight, { places: 2 });
 
 /* ---- the words: a row for each, with bars that can be dragged */
 
@@ -209,7 +213,7 @@ const weightBar = ({ marks, slider, drag }) =>
  * @param {number} [before] */
 const weightMarks = (weight, dots, before) => html`<i></i>
   ${before === undefined ? nothing : html`<s style="--qkv-before: ${before}"></s>`}
-  <b class=${weight < LONG ? "" : "qkv-in-bar"}>${num(weight, { places: 2 })}</b>
+  <b class=${weight < LONG ? "" : "qkv-in-bar"}>${hundredths(weight)}</b>
   ${dots.map((turn, k) => html`<u style="--qkv-k: ${k / DOTS}; --qkv-turn: ${turn}"></u>`)}`;
 
 /** Return the score that gives a token a weight, which is limited to 0.001 … 0.999.

@@ -69,7 +69,7 @@ var ve=Uint8Array.fromBase64||(()=>{for(var e=new Uint8Array(128),t=0;t<64;t++)e
       <div>${e.includes("layers")?Et({label:i,checked:o[a],onChange:r(a)}):y`<span class="qkv-label">${i}</span>`}</div>
       ${e.includes("heads")?ws.map(c=>ko(t,a,c,s,n)):S}
     </div>`})}</div>`}function ko(e,t,s,n,o){let{heads:r,layers:a}=n,i=n.layer!=="both"&&ue(n).some(([l,p])=>l===t&&p===s),c=g`layer ${t+1}, head ${s+1}`,d=({target:l})=>o({heads:r.map((p,M)=>p.map(($,h)=>M===t&&h===s?l.checked:$))});return y`<label class="qkv-head ${a[t]&&r[t][s]?"":"qkv-head-off"} ${i?"qkv-head-drawn":""}">
-    <input class="qkv-over" type="checkbox" role="switch" aria-label=${i?g`${c}: its weights are the arcs`:c} .checked=${G(r[t][s])} @change=${d}>
+    <input class="qkv-over" type="checkbox" role="switch" aria-label=${i?g`${c}: its weights are the arcs`:c} .checked=${G(r[t][s]&&a[t])} ?disabled=${!a[t]} @change=${d}>
     ${e.problem?S:bo(e,t,s)}
     <span aria-hidden="true"><i class="qkv-lever ${r[t][s]&&a[t]?"":"qkv-lever-off"}"></i>${g`head ${s+1}`}</span>
   </label>`}function bo({said:e,words:t,from:s},n,o){let r=t.length,a=e.places[`${n}.attention.weights`].subarray(o*r*r),i=Array.from({length:ie+1},()=>"");for(let c=0;c<r*r;c++)i[Math.round(ie*a[c])]+=`M${c%r} ${Math.floor(c/r)}.5h1`;return y`<svg viewBox="0 0 ${r} ${r}" preserveAspectRatio="none" aria-hidden="true">
