@@ -25,13 +25,11 @@ def disagreement(labelled: Labelled, found: Verdict) -> str | None:
 
 # Where a label and a check disagree, and why.
 DISPUTED = {
-    "1.2-embed_index_select": "the check lists the cases instead of a name",
     "1.4-frames_overlap": "the check lists the cases instead of a name: where the two steps agree, it is right",
     "2.1-project_keys_first": "the check says that queries and keys are exchanged, which is true as well",
     "3.3-attention_numpy": "the float64 that NumPy makes is named before the gradient that it cuts",
     "3.5-catches_by_row_sums": "it is right about the one implementation that divides the weights",
     "4.2-entropy_xlogy": "the label is wrong: the gradient of xlogy(p, p) is NaN at 0",
-    "7.1-StaticCache": "the check quotes torch's message, which says the two lengths",
     "7.6-catches_stale_exactly": "it says True of right ones and of wrong ones, and the check says so",
     "8.1-norm_no_eps": "the check has a name of its own for no eps at all",
     "8.4-parameters_no_bias": "besides all biases, that of the final norm is forgotten",

@@ -675,7 +675,7 @@ def graph_index_put(edges, n, self_loops=True):
     return adjacency.fill_diagonal_(True) if self_loops else adjacency
 
 
-def _block(x, w, n_heads, cache=None, offset=True):
+def whole_block(x, w, n_heads, cache=None, offset=True, pre=True, activation=F.gelu, width=None):
     def linear(x, name):
         return F.linear(x, w[f"{name}.weight"], w[f"{name}.bias"])
 
@@ -683,27 +683,30 @@ def _block(x, w, n_heads, cache=None, offset=True):
         return F.layer_norm(x, x.shape[-1:], w[f"{name}.weight"], w[f"{name}.bias"])
 
     b, n, d = x.shape
-    h = norm(x, "norm_1")
+    h = norm(x, "norm_1") if pre else x
     q, k, v = (linear(h, f"attention.w_{r}").view(b, n, n_heads, -1).transpose(1, 2) for r in "qkv")
     if cache is not None:
         k, v = cache.append(k, v)
     seen = torch.ones(n, k.shape[-2], dtype=torch.bool).tril(k.shape[-2] - n if offset else 0)
-    weights = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~seen, -torch.inf).softmax(-1)
+    scores = q @ k.mT / (width or q.shape[-1]) ** 0.5
+    weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
     x = x + linear((weights @ v).transpose(1, 2).reshape(b, n, d), "attention.w_o")
-    return x + linear(F.gelu(linear(norm(x, "norm_2"), "feed_forward.w_1")), "feed_forward.w_2"), weights
+    h = norm(x, "norm_2") if pre else (x := norm(x, "norm_1"))
+    x = x + linear(activation(linear(h, "feed_forward.w_1")), "feed_forward.w_2")
+    return x if pre else norm(x, "norm_2"), weights
 
 
 @right("12.1", "nanoGPT's Block with HF's past_key_values")
 def block_nano(x, w, n_heads, cache=None):
-    return _block(x, w, n_heads, cache)
+    return whole_block(x, w, n_heads, cache)
 
 
 @wrong("12.1", "nanoGPT's bias[:T, :S], with a cache added", "first-query-meets-first-key")
 def block_mask_from_zero(x, w, n_heads, cache=None):
-    return _block(x, w, n_heads, cache, offset=False)
+    return whole_block(x, w, n_heads, cache, offset=False)
 
 
-def _writer(ids, w, n_heads, caches=None, start=None):
+def whole_writer(ids, w, n_heads, caches=None, start=None, last_norm=True):
     before = len(caches[0]) if caches and start is None else start or 0
     x = w["embedding.tokens.weight"][ids] + w["embedding.positions.table"][before : before + ids.shape[1]]
     seen = []
@@ -712,22 +715,23 @@ def _writer(ids, w, n_heads, caches=None, start=None):
         part = {name[len(here) :]: value for name, value in w.items() if name.startswith(here)}
         if not part:
             break
-        x, weights = _block(x, part, n_heads, caches[layer] if caches else None)
+        x, weights = whole_block(x, part, n_heads, caches[layer] if caches else None)
         seen.append(weights)
-    x = F.layer_norm(x, x.shape[-1:], w["stack.norm.weight"], w["stack.norm.bias"])
+    if last_norm:
+        x = F.layer_norm(x, x.shape[-1:], w["stack.norm.weight"], w["stack.norm.bias"])
     return x @ w["unembedding.weight"].T, torch.stack(seen)
 
 
 @wrong("12.2", "nanoGPT's pos = arange(0, t), with a cache added", "positions-from-zero")
 def writer_positions_from_zero(ids, w, n_heads, caches=None):
-    return _writer(ids, w, n_heads, caches, start=0)
+    return whole_writer(ids, w, n_heads, caches, start=0)
 
 
 @wrong("12.3", "HF's generate without prepare_inputs", "whole-text-into-the-caches")
 def write_everything_again(ids, w, n_heads, n_new, caches=None):
     text = torch.tensor([ids])
     for _ in range(n_new):
-        logits, _ = _writer(text, w, n_heads, caches)
+        logits, _ = whole_writer(text, w, n_heads, caches)
         text = torch.cat([text, logits[:, -1:].argmax(-1)], dim=1)
     return text[0, len(ids) :]
 
@@ -738,7 +742,7 @@ def without_rows(ids, w, n_heads, layer, head):
     matrix = w[name].clone()
     width = matrix.shape[0] // n_heads
     matrix[head * width : (head + 1) * width] = 0
-    return _writer(ids, {**w, name: matrix}, n_heads)[0]
+    return whole_writer(ids, {**w, name: matrix}, n_heads)[0]
 
 
 # ── more right ones, and the diagnosis ────────────────────────────────────────────────────────────

@@ -75,7 +75,7 @@ def embed_annotated(ids, table):
     return F.embedding(ids, table) * table.size(-1) ** 0.5
 
 
-@wrong("1.2", "forum, index_select", "one-batch-shape")
+@wrong("1.2", "forum, index_select", "one-axis-of-ids")
 def embed_index_select(ids, table):
     return torch.index_select(table, 0, ids)
 

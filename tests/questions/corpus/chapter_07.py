@@ -24,7 +24,7 @@ class DynamicCache:
         return 0 if self.k is None else self.k.shape[-2]
 
 
-@wrong("7.1", "llama, max_seq_len = 128", "a-fixed-capacity")
+@wrong("7.1", "llama, max_seq_len = 128", "a-fixed-capacity", "full-at-some-length")
 class StaticCache:
     def __init__(self):
         self.k = self.v = None

@@ -272,11 +272,6 @@ def one_hot_scatter(ids, vocab_size):
     return torch.zeros(ids.size(0), vocab_size).scatter_(1, ids.unsqueeze(1), 1.0)
 
 
-@right("1.2", "F.embedding")
-def embed_by_torch(ids, table):
-    return F.embedding(ids, table)
-
-
 @wrong("1.3", "arange against lengths, <=", "mask-off-by-one")
 def pad_less_or_equal(sequences):
     batch = nn.utils.rnn.pad_sequence(sequences, batch_first=True)

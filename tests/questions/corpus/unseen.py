@@ -477,11 +477,6 @@ class Base(nn.Module):
         return self.w_o(out.transpose(1, 2).flatten(2)), weights
 
 
-@right("5.5", "d2l, LLMs-from-scratch: one method a step")
-class HeadsInMethods(Base):
-    pass
-
-
 @wrong("5.5", "merged without transposing back", "heads-merged-by-reshape")
 class HeadsMergedByView(Base):
     def forward(self, query, key=None, value=None, mask=None):

@@ -92,6 +92,18 @@ def causal_though_not_asked(q: Tensor, k: Tensor, v: Tensor, feature_map: Callab
     return scores / scores.sum(-1, keepdim=True) @ v
 
 
+def efficient_attention(power: float) -> Callable[..., Tensor]:
+    """Return an answer with softmaxes in place of the map: of a query's features, and of each feature over the tokens.
+
+    Queries are divided by d to this power, after their softmax.
+    """
+
+    def answer(q: Tensor, k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]) -> Tensor:
+        return q.softmax(-1) / q.shape[-1] ** power @ (k.softmax(-2).mT @ v)
+
+    return answer
+
+
 def reversed_axes(phi_k: Tensor, v: Tensor) -> Tensor:
     return phi_k.permute(*reversed(range(phi_k.ndim))) @ v  # .T
 
@@ -161,6 +173,7 @@ QUESTION = Question(
             lambda q, k, v, features: (q @ k.mT).softmax(-1) @ v,
             lambda q, k, v, features: attention(features(q), features(k), v)[0],
         ),
+        mistake("softmaxes-for-features", *map(efficient_attention, (0.0, 0.5))),
         mistake("causal-though-not-asked", causal_though_not_asked),
     ),
 )

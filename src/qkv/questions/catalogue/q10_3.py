@@ -126,10 +126,14 @@ def carried_on(*parts: int) -> AddToken:
     return add
 
 
-def cannot_see_itself(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
-    _, new = linear_attention_step(state, q, k, v, feature_map)
-    old = (torch.zeros_like(new[0]), torch.zeros_like(new[1])) if state is None else state
-    return normalised_output(feature_map(q), old, new), new
+def cannot_see_itself(first: Callable[[Tensor], Tensor]) -> Callable[..., Any]:
+    """Return an answer(state, q, k, v, feature_map) whose tokens see only those before; the first gives `first(v)`."""
+
+    def answer(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+        _, new = linear_attention_step(state, q, k, v, feature_map)
+        return first(v) if state is None else normalised_output(feature_map(q), state, new), new
+
+    return answer
 
 
 def batch_forgotten(
@@ -205,7 +209,10 @@ QUESTION = Question(
             step_variant(mix=lambda phi_q, new, token: read_state(phi_q, new[0]) / (phi_q * new[1]).sum()),
             step_variant(mix=lambda phi_q, new, token: read_state(phi_q, new[0]) / (phi_q @ new[1])),
         ),
-        mistake("cannot-see-itself", cannot_see_itself),
+        mistake(
+            "cannot-see-itself",
+            *map(cannot_see_itself, (lambda v: v * torch.nan, torch.zeros_like, lambda v: v)),  # 0/0, 0/ε, its own
+        ),
         *MAP_MISUSES,
         mixed_by("not-divided", lambda phi_q, new, token: read_state(phi_q, new[0])),
         mixed_by(

@@ -105,6 +105,18 @@ def step_variant(
     return variant
 
 
+def decaying(value_too: bool) -> Callable[..., Any]:
+    """Return an answer that keeps the share 1 − β of its whole state, and adds the value, or the share β of it."""
+
+    def answer(state: Any, q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Any:
+        share = beta[..., None, None]
+        token = written_at(k, v) * (share if value_too else 1)
+        new = token if state is None else (1 - share) * state + token
+        return read(new, q), new
+
+    return answer
+
+
 corrected = by_knob("correct")
 asked = by_knob("ask")
 returned = by_knob("result")
@@ -127,6 +139,7 @@ QUESTION = Question(
         mistake("keys-and-queries-swapped", lambda state, q, k, *rest: delta_rule_step(state, k, q, *rest)),
         mistake("state-forgotten", lambda state, *token: delta_rule_step(None, *token)),
         mistake("state-written-into", step_variant(add=lambda old, new: old.add_(new))),
+        mistake("whole-state-decays", *map(decaying, (True, False))),
         asked("asked-before-writing", lambda new, old, q, k: read(old, q)),
         asked("asked-with-the-key", lambda new, old, q, k: read(new, k)),
         returned("old-state-returned", lambda out, new, given: (out, new if given is None else given)),

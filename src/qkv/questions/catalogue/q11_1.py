@@ -81,6 +81,10 @@ def a_row_for_each_channel(image: Tensor, patch: int) -> Tensor:
     return tiles.reshape(-1, patch * patch)
 
 
+def channels_not_joined(image: Tensor, patch: int) -> Tensor:
+    return a_row_for_each_channel(image, patch).unflatten(0, (len(image), -1))
+
+
 def not_flattened(image: Tensor, patch: int) -> Tensor:
     return patchify(image, patch).unflatten(1, (len(image), patch, patch))
 
@@ -137,6 +141,7 @@ QUESTION = Question(
         mistake("channels-in-front", in_order(0, 1, 3, 2, 4)),
         mistake("patches-overlap", patches_overlap),
         mistake("a-row-for-each-channel", a_row_for_each_channel),
+        mistake("channels-not-joined", channels_not_joined),
         mistake("not-flattened", not_flattened),
         mistake("patches-on-a-grid", patches_on_a_grid),
         mistake("rows-and-columns-swapped", lambda image, patch: patchify(image, patch).T),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.modalities import graph_mask
-from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.words import mark
 
 Edges = list[tuple[int, int]]
@@ -70,6 +70,17 @@ def self_loops_of_joined_nodes(edges: Edges, n: int, self_loops: bool = True) ->
     return mask & graph_mask(edges, n, False).any(-1)[:, None]
 
 
+def some_edge_needed(error: type[Exception]) -> Callable[..., Tensor]:
+    """Return an answer that raises this error for a list without edges, and is right for any other."""
+
+    def answer(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
+        if not edges:
+            raise error("no edges")
+        return graph_mask(edges, n, self_loops)
+
+    return answer
+
+
 def neighbours_of_neighbours(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, self_loops).float()
     return (mask + mask @ mask) > 0
@@ -108,6 +119,11 @@ QUESTION = Question(
         returned("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
         joined_by("counted-from-one", lambda i, j: [(i - 1, j - 1), (j - 1, i - 1)]),
         joined_by("all-between", lambda i, j: [(a, b) for a in (i, j) for b in range(min(i, j), max(i, j) + 1)]),
+        Misconception(
+            "no-edges",
+            twins=tuple(map(some_edge_needed, (ValueError, IndexError, RuntimeError, TypeError))),
+            in_any_words=True,
+        ),
         mistake("last-edge-only", lambda edges, n, self_loops=True: graph_mask(edges[-1:], n, self_loops)),
         mistake("neighbours-of-neighbours", neighbours_of_neighbours),
         mistake("all-that-are-connected", all_that_are_connected),

@@ -93,6 +93,25 @@ def prompt_left_out(text: list[int], n_run: int) -> list[int]:
     return text[-1:]
 
 
+def without_caches_by(feed: Callable[[list[int], int], list[int]]) -> Callable[..., Any]:
+    """Return an answer that is right with caches; without them, it runs `feed(text, length of the beginning)`."""
+
+    def answer(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Tensor:
+        if caches is not None:
+            return write(ids, w, n_heads, n_new, caches)
+        text = list(ids)
+        for _ in range(n_new):
+            text.append(likeliest(writer(torch.tensor([feed(text, len(ids))]), w, n_heads)[0][0]))
+        return only_the_new(text, len(ids))
+
+    return answer
+
+
+# After the beginning, the newest token runs alone, or all new ones without the beginning.
+last_token_alone = without_caches_by(lambda text, n: text if len(text) == n else text[-1:])
+nothing_before_the_new = without_caches_by(lambda text, n: text if len(text) == n else text[n:])
+
+
 def last_token_again(text: list[int], n_run: int) -> list[int]:
     return text[max(0, n_run - 1) :]
 
@@ -127,6 +146,7 @@ QUESTION = Question(
         by_knob("handed")("empty-caches-taken-for-none", lambda caches: None),
         running("beginning-left-out", prompt_left_out),
         running("last-token-run-twice", last_token_again),
+        mistake("last-token-alone", last_token_alone, nothing_before_the_new),
         mistake("whole-text-into-the-caches", write_variant(unseen=lambda text, n_run: text)),
         picked("logits-of-the-first-token", lambda logits: int(logits[0].argmax())),
         picked("least-likely", lambda logits: int(logits[-1].argmin())),

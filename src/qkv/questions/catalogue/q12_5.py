@@ -140,6 +140,7 @@ QUESTION = Question(
             lambda lost, before: lost / before - 1,
             alone=True,
         ),
+        compared("perplexities", lambda lost, before: lost.exp() - before.exp(), alone=True),
         losing("loss-not-shifted", lambda logits, ids: surprise(logits, ids)),
         losing("shifted-backwards", lambda logits, ids: surprise(logits[:, 1:], ids[:, :-1])),
         losing("last-token-only", lambda logits, ids: surprise(logits[:, -2:-1], ids[:, -1:]), alone=True),

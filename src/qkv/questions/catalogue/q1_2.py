@@ -88,6 +88,7 @@ QUESTION = Question(
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", position_for_id),
         mistake("one-hot-of-one-sequence", one_hot_of_one_sequence, one_hot_of_one_sequence_in_a_loop),
+        mistake("one-axis-of-ids", lambda ids, table: table.index_select(0, ids)),
         Misconception("one-hot-in-float32", twin=one_hot_in_float32, in_any_words=True),
         mistake(
             "one-id-at-a-time",

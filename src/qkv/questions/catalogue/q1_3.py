@@ -136,6 +136,16 @@ def features_padded(sequences: list[Tensor]) -> Any:
     return batch, torch.arange(longest) < column([len(s) for s in sequences])
 
 
+def filled_up_with_the(row: int) -> Callable[[list[Tensor]], Any]:
+    """Return an answer(sequences) that repeats this row of each sequence where the padding should be."""
+
+    def answer(sequences: list[Tensor]) -> Any:
+        batch, mask = pad_batch(sequences)
+        return torch.where(mask[..., None], batch, torch.stack([s[row] for s in sequences])[:, None]), mask
+
+    return answer
+
+
 def batch_axis_second(sequences: list[Tensor]) -> Any:
     """Return what `pad_sequence` returns without `batch_first=True`, (n_max, B, d) in place of (B, n_max, d).
 
@@ -218,8 +228,9 @@ QUESTION = Question(
         ),
         Misconception(
             "padded-with-something-else",
-            knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -100.0, -torch.inf, torch.nan)),
+            knob_sets=tuple({"fill": fill} for fill in (1.0, -1.0, -100.0, -1e9, -torch.inf, torch.nan)),
         ),
+        mistake("padded-with-a-real-row", filled_up_with_the(-1), filled_up_with_the(0)),
         Misconception("cut-to-the-shortest", knobs={"width": min}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),
         mistake("sized-by-the-first", sized_by_the_first),

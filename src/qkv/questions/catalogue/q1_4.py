@@ -129,12 +129,22 @@ QUESTION = Question(
         begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
         begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
         mistake(
-            "hop-taken-for-overlap", stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop))
+            "hop-taken-for-overlap",
+            stacked(lambda samples, window, hop: range(0, samples - window + 1, window - hop)),
+            stacked(lambda samples, window, hop: range(0, samples - window + 1, max(window - hop, 1))),
         ),
         mistake("window-and-hop-swapped", lambda signal, window, hop: signal.unfold(0, hop, window)),
         mistake("rows-as-long-as-the-hop", lambda signal, window, hop: signal.unfold(0, hop, hop)),
         mistake(
             "window-one-long", lambda signal, window, hop: cut(signal, window + 1, all_starts(len(signal), window, hop))
+        ),
+        changed(
+            "tapered",
+            *(
+                lambda frames, curve=curve, periodic=periodic: frames * curve(frames.shape[-1], periodic=periodic)
+                for curve in (torch.hann_window, torch.hamming_window)
+                for periodic in (True, False)
+            ),
         ),
         changed("window-one-short", lambda frames: frames[:, :-1]),
         changed("transposed", lambda frames: frames.mT),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import weighted_sum
-from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.questions.shared.products import right_for
 from qkv.questions.shared.scales import NON_SQUARES
 
@@ -90,7 +90,11 @@ QUESTION = Question(
     gradients=True,
     quotes={"right_for": right_for},
     misconceptions=(
-        weighed("mixed-by-columns", lambda weights: weights.mT),
+        Misconception(
+            "mixed-by-columns",
+            twin=lambda weights, v: weighted_values(weights.mT, v).sum(-2),  # axes of size 1 broadcast, as in einsum
+            knobs={"change_weights": lambda weights: weights.mT},
+        ),
         weighed("softmax-again", lambda weights: weights.softmax(-1)),
         weighed("softmax-over-queries", lambda weights: weights.softmax(-2)),
         weighed("rows-made-to-sum-to-1", lambda weights: weights / weights.sum(-1, keepdim=True)),

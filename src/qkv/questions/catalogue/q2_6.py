@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -87,6 +88,16 @@ def pattern(words: Tensor, is_noun: Tensor, matched: Tensor, strength: float = S
     return strength * nouns.mT @ matched, nouns.mT
 
 
+def two_nouns_of_the_vocabulary(first: int, second: int, strength: float = SHARP) -> Callable[..., Matrices]:
+    """Return an answer(words, is_noun) whose head knows these two nouns of the vocabulary, and no others."""
+
+    def answer(words: Tensor, is_noun: Tensor) -> Matrices:
+        nouns = words[is_noun][[first, second]]
+        return strength * nouns.flip(0).mT, nouns.mT
+
+    return answer
+
+
 def count(is_noun: Tensor) -> int:
     return int(is_noun.sum())
 
@@ -114,6 +125,7 @@ QUESTION = Question(
             lambda words, is_noun: other_noun_head(words, ~is_noun),
             turned(other_noun_head),
         ),
+        mistake("two-nouns-of-the-vocabulary", *(two_nouns_of_the_vocabulary(*pair) for pair in ((0, 1), (0, -1)))),
         mistake(
             "too-weak",
             lambda words, is_noun: pattern(words, is_noun, 1 - torch.eye(count(is_noun)), 3.0),

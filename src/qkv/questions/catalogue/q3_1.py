@@ -9,7 +9,7 @@ from functools import partial
 from torch import Tensor
 
 from qkv.attention import scaled_scores
-from qkv.questions.engine import Case, Draw, Misconception, Question, mistake
+from qkv.questions.engine import Case, Draw, Question, by_knob, mistake
 from qkv.questions.shared.products import ALREADY_WEIGHTS, PRODUCTS, Product, dot_products, query_key_case
 from qkv.questions.shared.scales import NON_SQUARES, SCALES, Scale, root_of_d_k
 
@@ -43,7 +43,7 @@ def score_variant(
 
 
 def cosine(q: Tensor, k: Tensor) -> Tensor:
-    return dot_products(q / q.norm(dim=-1, keepdim=True), k / k.norm(dim=-1, keepdim=True)) * math.sqrt(q.shape[-1])
+    return dot_products(q / q.norm(dim=-1, keepdim=True), k / k.norm(dim=-1, keepdim=True))
 
 
 QUESTION = Question(
@@ -57,7 +57,9 @@ QUESTION = Question(
     misconceptions=(
         *SCALES,
         *PRODUCTS,
-        Misconception("cosine-similarity", knobs={"product": cosine}),
+        by_knob("product")(
+            "cosine-similarity", lambda q, k: cosine(q, k) * math.sqrt(q.shape[-1]), cosine
+        ),  # not scaled, and scaled
         ALREADY_WEIGHTS,
         mistake("only-the-scale-returned", lambda q, k: math.sqrt(q.shape[-1])),
     ),

@@ -172,7 +172,13 @@ SHIFTS = (
     ),
     shifted("maximum-before-the-temperature", lambda z, dim, t: row_maximum(z, dim) * t),
     shifted("mean-subtracted", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
-    Misconception("scores-clipped", knobs={"temper": lambda z, t: (z / t).clamp(-80, 80), "shift": no_shift}),
+    Misconception(
+        "scores-clipped",
+        knob_sets=tuple(
+            {"temper": lambda z, t, limit=limit: (z / t).clamp(-limit, limit), "shift": no_shift}
+            for limit in (10, 20, 30, 50, 60, 80, 88, 100)  # exp(88) is near the largest float32
+        ),
+    ),
     Misconception("nan-replaced", knobs={"after": lambda p, t, dim: p.nan_to_num(), "shift": no_shift}),
     mistake(
         "axis-not-kept",

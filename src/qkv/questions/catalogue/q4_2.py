@@ -94,6 +94,17 @@ def weights_of_all_rows_in_one(p: Tensor, dim: int = -1) -> Tensor:
     return -(p * p.log()).sum(dim=dim)
 
 
+LIFTS: tuple[Callable[[Tensor], Tensor], ...] = (
+    lambda p: p,
+    *(lambda p, least=least: p.clamp(min=least) for least in (1e-12, 1e-10, 1e-9, 1e-8)),
+)
+
+
+def unweighted(total: Callable[..., Tensor], lift: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return an answer(p, dim) that adds up or averages −ln p, with `lift` applied to the weights first."""
+    return lambda p, dim=-1: -total(lift(p).log(), dim=dim)
+
+
 QUESTION = Question(
     points=3,
     inputs=("p", "dim"),
@@ -124,12 +135,18 @@ QUESTION = Question(
         Misconception("axis-kept", knobs={"add_up": lambda terms, dim: terms.sum(dim=dim, keepdim=True)}),
         Misconception("not-summed", knobs={"add_up": lambda terms, dim: terms}),
         Misconception("averaged", knobs={"add_up": lambda terms, dim: terms.mean(dim=dim)}),
-        mistake("weight-forgotten", lambda p, dim=-1: -p.log().sum(dim=dim), lambda p, dim=-1: -p.log().mean(dim=dim)),
+        mistake("weight-forgotten", *(unweighted(total, lift) for total in (torch.sum, torch.mean) for lift in LIFTS)),
         mistake(
             "logarithm-forgotten", lambda p, dim=-1: 1 - (p * p).sum(dim=dim), lambda p, dim=-1: (p * p).sum(dim=dim)
         ),
         Misconception("perplexity", knobs={"after": lambda h, p, dim: h.exp()}),
-        Misconception("normalised", knobs={"after": lambda h, p, dim: h / log_of_n(p, dim)}),
+        Misconception(
+            "normalised",
+            knob_sets=(
+                {"after": lambda h, p, dim: h / log_of_n(p, dim)},
+                {"after": lambda h, p, dim: h / math.log(p.shape[dim])},
+            ),
+        ),
         mistake(
             "softmax-applied-again",
             lambda p, dim=-1: entropy(p.softmax(dim), dim),

@@ -271,7 +271,14 @@ PROBABILITIES = (
 )
 
 RETURNED = (
-    returned("off-by-one", lambda i, z: i + 1, lambda i, z: i - 1),
+    Misconception(
+        "off-by-one",
+        twins=(
+            sampler(result=lambda i, z: i + 1, also_at_zero=False),
+            sampler(result=lambda i, z: min(i + 1, len(z) - 1), also_at_zero=False),
+        ),
+        knob_sets=({"result": lambda i, z: i + 1}, {"result": lambda i, z: i - 1}),
+    ),
     returned("score-returned", lambda i, z: float(z[i]), lambda i, z: float(z.softmax(-1)[i])),
     mistake(
         "axis-left-over",

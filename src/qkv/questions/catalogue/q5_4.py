@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from qkv.attention import attention, causal_mask
-from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, in_each_layer, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, call, in_each_layer, mistake
 from qkv.questions.engine.in_model import At
 from qkv.questions.shared.attending import MIXES, RETURNS, Mix, Result, first_row_sum, mix_values, out_and_weights
 from qkv.questions.shared.masking import MASKS, Weigh, draw_mask, mask_scores, with_blind_row, zero_on_blind_rows
@@ -157,16 +158,25 @@ def nan_in_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor
     return nan_where_blind(out, mask), weights
 
 
-def large_number_for_minus_infinity(scores: Tensor, mask: Tensor) -> Tensor:
-    return mask_scores(scores, mask, -1e4).softmax(-1)
+def large_numbers(most: float) -> tuple[Weigh, ...]:
+    """Return ways to weigh scores that hide keys by this number in place of infinity, with a minus."""
+
+    def filled_in(scores: Tensor, mask: Tensor) -> Tensor:
+        return mask_scores(scores, mask, -most).softmax(-1)
+
+    def added(scores: Tensor, mask: Tensor) -> Tensor:
+        return (scores - most * ~mask).softmax(-1)
+
+    def then_zero(scores: Tensor, mask: Tensor) -> Tensor:
+        return filled_in(scores, mask) * mask
+
+    return filled_in, zero_on_blind_rows(filled_in), added, zero_on_blind_rows(added), then_zero
 
 
-def large_number_added(scores: Tensor, mask: Tensor) -> Tensor:
-    return (scores - 1e4 * ~mask).softmax(-1)
-
-
-def large_number_then_zero(scores: Tensor, mask: Tensor) -> Tensor:
-    return large_number_for_minus_infinity(scores, mask) * mask
+def blind_columns_for_rows(scores: Tensor, mask: Tensor) -> Tensor:
+    """Give zeros to keys that no query sees, where queries that see no key should get them."""
+    weights = mask_scores(scores, mask).softmax(-1)
+    return weights.masked_fill(~mask.expand_as(scores).any(-2, keepdim=True), 0.0)
 
 
 def mask_changed_in_place(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -183,8 +193,6 @@ def attend_in_model(answer: Callable[..., Any], at: At) -> Tensor:
     return answer(*(at[f"attention.{x}"] for x in "qkv"), at.mask.clone())[0]
 
 
-LARGE_NUMBERS = (large_number_for_minus_infinity, large_number_added)
-
 QUESTION = Question(
     called="masked_attention",
     points=4,
@@ -199,7 +207,12 @@ QUESTION = Question(
     row_sums={"weights": 1.0},
     quotes={"first_row_sum": first_row_sum},
     misconceptions=(
-        *MASKS,
+        *(idea for idea in MASKS if idea.slug != "nan-on-a-blind-row"),
+        *(
+            replace(idea, twins=(masked_variant(weigh=blind_columns_for_rows),))
+            for idea in MASKS
+            if idea.slug == "nan-on-a-blind-row"
+        ),
         *SCALES,
         *PRODUCTS,
         *MIXES,
@@ -207,10 +220,10 @@ QUESTION = Question(
         Misconception(
             "mask-transposed", knobs={"change_mask": lambda mask, scores: mask.mT if mask.ndim > 1 else mask}
         ),
-        by_knob("weigh")(
+        Misconception(
             "large-number-for-minus-infinity",
-            *(w for way in LARGE_NUMBERS for w in (way, zero_on_blind_rows(way))),
-            large_number_then_zero,
+            twins=tuple(masked_variant(weigh=way) for most in (1e3, 100.0) for way in large_numbers(most)),
+            knob_sets=tuple({"weigh": way} for way in large_numbers(1e4)),
         ),
         mistake("scaled-by-d-v", scaled_by_d_v),
         mistake("scale-after-softmax", scale_after_softmax),

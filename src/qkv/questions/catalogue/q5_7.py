@@ -118,6 +118,7 @@ QUESTION = Question(
         by_knob("join")("masks-joined-with-or", torch.logical_or),
         kept_rows("blind-rows", lambda mask, real: mask & real[:, :, None]),
         kept_rows("padding-sees-real-tokens", lambda mask, real: mask | torch.eye(mask.shape[-1], dtype=torch.bool)),
+        kept_rows("padding-sees-everything", lambda mask, real: mask | ~real[:, :, None]),
         kept_rows("padding-reads-like-a-token", lambda mask, real: mask),
         returned("mask-inverted", lambda mask: ~mask),
         returned("extra-axes", lambda mask: mask[:, None]),

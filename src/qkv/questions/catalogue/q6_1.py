@@ -86,6 +86,12 @@ def growing_in_float32(n: int, d_model: int) -> Tensor:
     return interleave(angles.sin(), angles.cos())
 
 
+def growing_by_exp(n: int, d_model: int) -> Tensor:
+    growth = torch.exp(torch.arange(0, d_model, 2) * (math.log(10000.0) / d_model))
+    angles = torch.arange(n)[:, None] * growth
+    return interleave(angles.sin(), angles.cos())
+
+
 def frequency_outside_the_sine(n: int, d_model: int) -> Tensor:
     positions, frequencies = right_positions(n)[:, None], right_frequencies(d_model, 10000.0)
     return interleave(positions.sin() * frequencies, positions.cos() * frequencies).float()
@@ -120,7 +126,9 @@ QUESTION = Question(
         *WRONG_FREQUENCIES,
         UNDIVIDED,
         OTHER_BASE,
-        Misconception("speeds-grow", twin=growing_in_float32, knob_sets=({"frequencies": growing_frequencies},)),
+        Misconception(
+            "speeds-grow", twins=(growing_in_float32, growing_by_exp), knob_sets=({"frequencies": growing_frequencies},)
+        ),
         mistake("frequency-outside-the-sine", frequency_outside_the_sine),
         placed("positions-from-one", lambda n: right_positions(n) + 1),
         placed(

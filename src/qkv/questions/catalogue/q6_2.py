@@ -136,6 +136,13 @@ QUESTION = Question(
             lambda k, d_model: sinusoidal_encoding(d_model, d_model),
             lambda k, d_model: sinusoidal_encoding(d_model + k, d_model)[k:],
         ),
+        mistake(
+            "features-shifted",
+            lambda k, d_model: torch.eye(d_model).roll(k, 0),
+            lambda k, d_model: torch.eye(d_model).roll(k, 1),
+            lambda k, d_model: torch.ones(d_model, d_model).triu(k).tril(k),
+            lambda k, d_model: torch.ones(d_model, d_model).tril(-k).triu(-k),
+        ),
         mistake("nothing-moves", lambda k, d_model: torch.eye(d_model)),
     ),
 )

@@ -136,6 +136,14 @@ QUESTION = Question(
         ),
         mistake("slope-along-another-axis", alibi_variant(axis=-1), alibi_variant(axis=-2)),
         mistake("slopes-returned", lambda n_heads, n: right_slopes(n_heads).float()),
+        mistake(
+            "one-row-for-all-queries",
+            *(
+                alibi_variant(sign=sign, distance=lambda i, j: j, after=lambda bias: bias[:, :1])
+                for sign in (1.0, -1.0)
+            ),
+            alibi_variant(after=lambda bias: bias[:, -1:]),
+        ),
         changed("masked-though-not-asked", lambda bias: mask_scores(bias, torch.ones_like(bias).tril() > 0)),
         changed("heads-last", lambda bias: bias.movedim(0, -1)),
         changed("batch-axis-added", lambda bias: bias.unsqueeze(0)),

@@ -93,6 +93,11 @@ def words_not_ignored(words: Tensor, positions: Tensor) -> Matrices:
     return torch.cat([w_q, 3 * SHARP * len(positions) * words.mT], dim=1), torch.cat([w_k, words.mT], dim=1)
 
 
+def to_the_first_token(words: Tensor, positions: Tensor) -> Matrices:
+    """Return an answer whose key is 1 at position 0 alone, as in the question's example of two positions."""
+    return SHARP * len(positions) * positions.sum(0)[:, None], positions[:1].mT
+
+
 QUESTION = Question(
     points=3,
     inputs=("words", "positions"),
@@ -105,7 +110,13 @@ QUESTION = Question(
         mistake("itself", lambda words, positions: (SHARP * len(positions) * positions.mT, positions.mT)),
         mistake("next-token", lambda words, positions: previous_token_head(words, positions)[::-1]),
         mistake("two-back", at_distance(2)),
+        mistake("first-token", to_the_first_token),
         mistake("same-word", same_word),
+        mistake(
+            "words-for-positions",
+            lambda words, positions: (SHARP * len(words) * words[1:].mT, words[:-1].mT),
+            lambda words, positions: (SHARP * len(words) * words[:-1].mT, words[1:].mT),
+        ),
         mistake("words-not-ignored", words_not_ignored),
         mistake("too-weak", weakened(previous_token_head)),
         mistake("sign-turned", turned(previous_token_head)),

@@ -152,6 +152,18 @@ def wrong_length(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) ->
     )
 
 
+def full_at(capacity: int, error: type[Exception]) -> type:
+    """Return a cache class that raises this error where more positions than `capacity` would be held."""
+
+    def joined_while_there_is_room(held: Any, new: Tensor) -> Any:
+        positions = new.shape[-2] + (0 if held is None else held.shape[-2])
+        if positions > capacity:
+            raise error(f"{positions} positions, and room for {capacity}")
+        return appended(held, new)
+
+    return cache_variant(joined_while_there_is_room, joined_while_there_is_room)
+
+
 joined = by_knob("keys", "values")
 returned = by_knob("result", alone=True)
 
@@ -181,6 +193,15 @@ QUESTION = Question(
         mistake("keys-forgotten", cache_variant(keys=newest_only)),
         joined("joined-along-another-axis", join_along(0), join_along(1), join_along(3)),
         joined("a-fixed-capacity", fixed_capacity(32), fixed_capacity(128), fixed_capacity(512), fixed_capacity(1024)),
+        Misconception(
+            "full-at-some-length",
+            twins=tuple(
+                full_at(capacity, error)
+                for error in (RuntimeError, IndexError, ValueError, AssertionError)
+                for capacity in (16, 32, 512, 1050)
+            ),
+            in_any_words=True,
+        ),
         returned("hands-out-the-new-only", lambda k, v, new_k, new_v: (new_k, new_v)),
         returned("keys-and-values-swapped", lambda k, v, new_k, new_v: (v, k)),
         returned("one-tensor-for-both", lambda k, v, new_k, new_v: (k, k), lambda k, v, new_k, new_v: (v, v)),

@@ -151,6 +151,13 @@ def appended_twice(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return cache.append(k, v)
 
 
+def appended_again_afterwards(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    """Attend to what the first append returned, and append once more, as if to save the result."""
+    held = cache.append(k, v)
+    cache.append(k, v)
+    return held
+
+
 def twice_at_first(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return appended_twice(cache, k, v) if len(cache) == 0 else cache.append(k, v)
 
@@ -219,7 +226,7 @@ def steps_in_model(answer: Callable[..., Tensor], run: ModelRun) -> dict[str, Ed
     return {f"{at.name}.attention.heads": step(at) for at in run.layers}
 
 
-TWICE = (appended_twice, twice_at_first, appended_for_each(True), appended_for_each(False))
+TWICE = (appended_twice, twice_at_first, appended_again_afterwards, appended_for_each(True), appended_for_each(False))
 attending = by_knob("attended")
 scaling = by_knob("scale")
 WEIGHT_MISTAKES = (

@@ -84,6 +84,11 @@ QUESTION = Question(
         mistake("queries-counted-too", answer_from(lambda *sizes: 3 * math.prod(sizes))),
         mistake("bits-for-bytes", wrong_by_factor(lambda *sizes: 8)),
         mistake(
+            "bytes-taken-for-bits",
+            answer_from(lambda *sizes: kv_cache_bytes(*sizes) // 8),
+            wrong_by_factor(lambda *sizes: 1 / 8),
+        ),
+        mistake(
             "other-unit",
             answer_from(lambda *sizes: kv_cache_bytes(*sizes) // 1024),
             *(wrong_by_factor(lambda *sizes, unit=unit: 1 / unit) for unit in (1024, 1024**2, 1024**3, 1e6, 1e9)),

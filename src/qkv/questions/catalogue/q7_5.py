@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from qkv.attention import causal_mask, grouped_query_attention
-from qkv.questions.engine import Case, Draw, Question, Seen, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, Seen, by_knob, call, mistake
 from qkv.questions.shared.attending import first_row_sum
 from qkv.questions.shared.masking import MASKS, Weigh, mask_scores
 from qkv.questions.shared.products import PRODUCTS, Product, dot_products, multiplied
@@ -138,7 +138,17 @@ QUESTION = Question(
         ),
         *(idea for idea in MASKS if idea.slug in MASKED),
         weighed("mask-after-softmax", lambda scores, mask: scores.softmax(dim=-1) * mask),
-        masked_by("mask-off-by-one", lambda mask, scores: mask.tril(-1), lambda mask, scores: mask.roll(-1, 0) | mask),
+        Misconception(
+            "mask-off-by-one",
+            twin=grouped_variant(
+                change_mask=lambda mask, scores: mask.tril(-1),
+                weigh=lambda scores, mask: mask_scores(scores, mask, -1e9).softmax(-1),
+            ),
+            knob_sets=(
+                {"change_mask": lambda mask, scores: mask.tril(-1)},
+                {"change_mask": lambda mask, scores: mask.roll(-1, 0) | mask},
+            ),
+        ),
         masked_by("sees-itself-only", lambda mask, scores: torch.eye(len(mask), dtype=torch.bool)),
         *(replace(idea, alone=True) for idea in PRODUCTS if idea.slug in MULTIPLIED),
         multiplied(

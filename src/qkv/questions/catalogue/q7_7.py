@@ -169,6 +169,17 @@ def appended_at_the_end(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache:
     return attention(q, keys, values, causal_mask(q.shape[-2], keys.shape[-2]))[0].squeeze(1)
 
 
+def full_chunks_only(rest_is_zero: bool) -> Callable[..., Tensor]:
+    """Return an answer that runs the full chunks alone; the other rows of its output are zeros, or left out."""
+
+    def answer(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Tensor:
+        full = x.shape[1] // size * size
+        out = prefill_in_chunks(x[:, :full], w_q, w_k, w_v, cache, size) if full else x[:, :0] @ w_v
+        return torch.cat([out, 0 * x[:, full:] @ w_v], dim=1) if rest_is_zero else out
+
+    return answer
+
+
 masked = by_knob("seen")
 scaled = by_knob("scale")
 cut = by_knob("split")
@@ -196,7 +207,14 @@ QUESTION = Question(
         cut("whole-prompt-at-once", lambda x, size: [x]),
         cut("one-token-at-a-time", lambda x, size: list(x.split(1, dim=1))),
         cut("size-counts-chunks", lambda x, size: list(x.chunk(size, dim=1))),
-        cut("last-chunk-lost", lambda x, size: split_evenly(x, size)[: max(1, x.shape[1] // size)]),
+        Misconception(
+            "last-chunk-lost",
+            twins=tuple(map(full_chunks_only, (True, False))),
+            knob_sets=(
+                {"split": lambda x, size: split_evenly(x, size)[: max(1, x.shape[1] // size)]},
+                {"split": lambda x, size: split_evenly(x, size)[: x.shape[1] // size]},
+            ),
+        ),
         mistake("computed-at-once", appended_at_the_end),
         scaled("no-scale", lambda d: 1.0),
         scaled("scaled-by-d-k", lambda d: d),

@@ -82,6 +82,11 @@ def over_axes(*axes: int) -> Callable[..., Tensor]:
     return variant
 
 
+def over_all_but_the_batch(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    """Norm each example as a whole, as `nn.GroupNorm(1, …)` does; without a batch, norm everything together."""
+    return over_axes(*range(1 if x.ndim > 2 else 0, x.ndim))(x, gain, bias, eps)
+
+
 def eps_ignored(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 0.0) -> Tensor:
     return layer_norm(x, gain, bias)
 
@@ -171,7 +176,7 @@ QUESTION = Question(
         mistake("mean-not-subtracted", mean_not_subtracted),
         Misconception("root-mean-square", knobs={"centre": lambda x: torch.zeros_like(mean(x))}),
         mistake("norm-over-tokens", over_axes(-2)),
-        mistake("norm-over-a-whole-text", over_axes(-2, -1), over_axes()),
+        mistake("norm-over-a-whole-text", over_axes(-2, -1), over_axes(), over_all_but_the_batch),
         mistake("norm-over-the-first-axis", over_axes(0)),
         mistake("axis-counted-from-the-front", over_axes(1)),
         mistake("eps-ignored", eps_ignored),

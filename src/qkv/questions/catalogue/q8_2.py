@@ -103,6 +103,11 @@ def one_residual_around_all(x: Tensor, norm_1: Part, attend: Part, norm_2: Part,
     return x + feed_forward(norm_2(attend(norm_1(x))))
 
 
+def stream_not_read(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
+    added = attend(norm_1(x))
+    return x + added + feed_forward(norm_2(added))
+
+
 def input_added_again(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Tensor:
     middle = x + attend(norm_1(x))
     return x + middle + feed_forward(norm_2(middle))
@@ -137,7 +142,9 @@ QUESTION = Question(
         mistake(
             "halves-side-by-side",
             lambda x, norm_1, attend, norm_2, feed_forward: x + attend(norm_1(x)) + feed_forward(norm_2(x)),
+            lambda x, norm_1, attend, norm_2, feed_forward: x + attend(norm_1(x)) + feed_forward(norm_1(x)),
         ),
+        mistake("stream-not-read", stream_not_read),
         mistake("one-residual-around-all", one_residual_around_all),
         mistake("input-added-again", input_added_again),
         mistake(

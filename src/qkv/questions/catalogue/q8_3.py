@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from qkv.questions.engine import Case, Draw, Question, by_knob, call, mistake
+from qkv.questions.engine import Case, Draw, Misconception, Question, by_knob, call, mistake
 from qkv.transformer import next_token_loss
 
 Pairing = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]  # (logits, ids) -> logits and their targets
@@ -81,6 +81,11 @@ def id_zero_left_out(logits: Tensor, ids: Tensor) -> Tensor:
     return F.cross_entropy(guesses.transpose(1, 2), targets, ignore_index=0)
 
 
+def softmax_over_all_tokens(logits: Tensor, ids: Tensor) -> Tensor:
+    """Share a weight of 1 among all positions of a text, and shift afterwards."""
+    return -of_targets(*shift(logits.log_softmax(1), ids)).mean()
+
+
 def smoothed(share: float) -> Callable[..., Tensor]:
     """Return an answer(logits, ids): the right loss, but with this share of label smoothing."""
 
@@ -117,7 +122,11 @@ QUESTION = Question(
         scored_by("softmax-twice", lambda logits, targets: surprise(logits.softmax(-1), targets)),
         scored_by("sign-forgotten", lambda logits, targets: -surprise(logits, targets)),
         scored_by("loss-in-bits", lambda logits, targets: surprise(logits, targets) / math.log(2)),
-        scored_by("softmax-over-tokens", lambda logits, targets: -of_targets(logits.log_softmax(1), targets)),
+        Misconception(
+            "softmax-over-tokens",
+            twin=softmax_over_all_tokens,
+            knobs={"measure": lambda logits, targets: -of_targets(logits.log_softmax(1), targets)},
+        ),
         scored_by(
             "no-maximum-subtracted", lambda logits, targets: logits.exp().sum(-1).log() - of_targets(logits, targets)
         ),

@@ -89,6 +89,24 @@ def untied_by_default(vocab: int, d: int, layers: int, hidden: int, tied: bool =
     return transformer_parameters(vocab, d, layers, hidden, tied)
 
 
+def positions_counted(n: int) -> Callable[..., int]:
+    """Return an answer that counts a table of n positions, too."""
+    return lambda vocab, d, layers, hidden, tied=True: transformer_parameters(vocab, d, layers, hidden, tied) + n * d
+
+
+def twelve_squares(embeddings: int) -> Callable[..., int]:
+    """Return the rule of thumb 12 · d² a layer, with so many tables of embeddings; 0 for those that `tied` asks for."""
+
+    def rule(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+        return 12 * layers * d * d + vocab * d * (embeddings or (1 if tied else 2))
+
+    return rule
+
+
+def matrices_alone(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
+    return vocab * d * (1 if tied else 2) + layers * (4 * d * d + 2 * d * hidden)
+
+
 QUESTION = Question(
     points=3,
     inputs=("vocab", "d_model", "layers", "d_hidden"),
@@ -122,6 +140,9 @@ QUESTION = Question(
         wrong_count("embedding-forgotten", "tables", lambda vocab, d, tied: 0 if tied else vocab * d),
         mistake("untied-by-default", untied_by_default),
         mistake("all-biases-forgotten", all_biases_forgotten),
+        mistake("positions-counted", *map(positions_counted, (1024, 512, 2048))),
+        mistake("twelve-squares", *map(twelve_squares, (0, 1, 2))),
+        mistake("matrices-alone", matrices_alone),
         mistake("one-layer-only", one_layer_only),
         mistake("embedding-in-each-layer", embedding_in_each_layer),
         mistake("hidden-width-assumed", hidden_width_assumed),

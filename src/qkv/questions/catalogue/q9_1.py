@@ -93,7 +93,11 @@ QUESTION = Question(
     variant=score_variant,
     misconceptions=(
         looks_at("weight-on-the-token-itself", lambda ids, i: [earlier(ids, i)[-1]]),
-        looks_at("token-before", lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)]),
+        looks_at(
+            "token-before",
+            lambda ids, i: [max(earlier(ids, i)[-1] - 1, 0)],
+            lambda ids, i: [earlier(ids, i)[-1] - 1],  # −1 is the last key
+        ),
         looks_at("first-occurrence", lambda ids, i: [earlier(ids, i)[0] + 1]),
         Misconception(
             "every-occurrence",

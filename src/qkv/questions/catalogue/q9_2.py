@@ -70,6 +70,7 @@ QUESTION = Question(
     gradients=True,
     misconceptions=(
         returned("heads-summed", lambda outputs: outputs.sum(0), alone=True),
+        returned("layer-output-for-each-head", lambda outputs: outputs.sum(0).expand_as(outputs), alone=True),
         returned("tokens-in-front", lambda outputs: outputs.transpose(0, 1), alone=True),
         returned("divided-by-the-heads", lambda outputs: outputs / len(outputs)),
         returned("summed-up-to-each-head", lambda outputs: outputs.cumsum(0)),

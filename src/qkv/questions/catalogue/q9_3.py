@@ -121,6 +121,12 @@ def written_into_the_state(state: Tensor, other: Tensor, position: int) -> Tenso
     return state
 
 
+def column_from(state: Tensor, other: Tensor, position: int) -> Tensor:
+    state = state.clone()
+    state[:, position] = other[:, position]
+    return state
+
+
 def edit_returns_nothing(state: Tensor, other: Tensor, position: int) -> None:
     state[position] = other[position]
 
@@ -150,6 +156,7 @@ QUESTION = Question(
         ),
         mistake("row-added", patched(here, lambda state, other, position: row_from(state, state + other, position))),
         mistake("row-of-zeros", patched(here, lambda state, other, position: row_from(state, 0 * state, position))),
+        mistake("column-for-row", patched(here, column_from)),
         mistake("one-row-alone", patched(here, lambda state, other, position: other[position])),
         mistake("every-layer-patched", patched(lambda at, layer: True, row_from), every_layer_patched),
         mistake("layer-before", patched(lambda at, layer: at == layer - 1, row_from)),

@@ -44,6 +44,11 @@ QUESTION = Question(
         mistake("two-back", lambda weights: torch.cat([weights.diagonal(-2), weights.new_zeros(1)]).mean()),
         mistake("divided-by-all-tokens", lambda weights: later_rows(weights).sum() / len(weights)),
         mistake("summed", lambda weights: later_rows(weights).sum()),
+        mistake(
+            "first-row-counted",
+            lambda weights: torch.cat([weights[0, :1], later_rows(weights)]).mean(),
+        ),
+        mistake("all-earlier-tokens", lambda weights: weights.tril(-1).sum(-1)[1:].mean()),
         mistake("largest", lambda weights: later_rows(weights).max()),
         mistake("first-row-wraps-around", lambda weights: weights.roll(1, dims=-1).diagonal().mean()),
         mistake(

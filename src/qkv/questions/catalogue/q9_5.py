@@ -172,6 +172,9 @@ QUESTION = Question(
             {"key": words_of},
             {"key": lambda words, positions, free: words.mT + free.mT},
         ),
+        with_and_without_the_first_token(
+            "word-for-a-note", {"written": lambda words, positions, free: words.mT @ words, "key": words_of}
+        ),
         with_and_without_the_first_token("query-and-key-swapped", {"query": notes_of, "key": words_of}),
         with_and_without_the_first_token(
             "looks-at-the-next-token",

@@ -110,8 +110,9 @@ class Matching:
         """Find an idea that explains one mistake of a learner's test that is wrong about several implementations.
 
         None if no idea does. A test that is wrong about every wrong implementation, and about a right one, returns True
-        for right ones only. Then ideas that concern all implementations are tried first, and must explain every
-        mistake.
+        for right ones only. A test that is wrong about every right one, and about half of the wrong ones or more, may
+        have its answers turned round, and be blind to the others. In both cases, ideas that concern all implementations
+        are tried first, and must explain every mistake.
         """
 
         def explains(idea: Misconception, i: int) -> bool:
@@ -120,8 +121,12 @@ class Matching:
 
         wrong = [i for i in self.evidence.ordinary if self.seen[i].raised is None and self.evidence.is_wrong(i)]
         about_all = [idea for idea in self.question.misconceptions if idea.alone]
-        only_right_ones = set(wrong) > {i for i in self.evidence.ordinary if self.want[i].results[-1]}
-        first = [idea for idea in about_all if only_right_ones and all(explains(idea, i) for i in wrong)]
+        wrong_ones = {i for i in self.evidence.ordinary if self.want[i].results[-1]}
+        right_ones = set(self.evidence.ordinary) - wrong_ones
+        missed = wrong_ones & set(wrong)
+        turned = right_ones <= set(wrong) and len(missed) >= len(wrong_ones) / 2
+        every = turned or set(wrong) > wrong_ones
+        first = [idea for idea in about_all if every and all(explains(idea, i) for i in wrong)]
         for idea in [*first, *(idea for idea in self.question.misconceptions if not idea.alone)]:
             for i in wrong:
                 if explains(idea, i):
