@@ -260,8 +260,11 @@ def test_the_slope_of_the_chosen_head_is_said(explorer: Callable[..., Locator]):
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_the_numbers_of_the_clocks_stay_apart(explorer: Callable[..., Locator], width: int):
-    root = explorer(width=width, d=128, words=True, query=106, key=41)
+@pytest.mark.parametrize("with_words", [False, True])
+def test_the_numbers_of_the_clocks_stay_apart(explorer: Callable[..., Locator], width: int, with_words: bool):
+    root = explorer(width=width, d=128, words=with_words, query=106, key=41)
+    heights = root.locator(".qkv-pos-dials b").evaluate_all("all => all.map((each) => each.offsetHeight)")
+    assert max(heights) < 25, "one line each"
     as_wide = """all => all.map((each) => {
       const range = document.createRange();
       range.selectNodeContents(each);

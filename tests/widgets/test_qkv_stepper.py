@@ -214,14 +214,14 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     expect(page.locator(".qkv-lead")).to_have_text("it asks. The key of cat fits best.")
     weights = page.locator(".qkv-query-weight")
     assert weights.all_inner_texts() == ["0.00", "0.88", "0.12"]
-    scores = page.locator(".qkv-query-score")
+    scores = page.locator(".qkv-query-areas")
     assert page.locator(".qkv-query-meets").evaluate("e => e.getBoundingClientRect().bottom") <= 450
     for row in (2, 1, 0):
         page.get_by_role("radio").nth(row).check(force=True)
         frame(page)
         sums = [sum(areas) for areas in page.evaluate(AREAS)]
         assert sums == pytest.approx(SCORES[row], abs=0.02)
-        assert scores.all_inner_texts() == [str(score) for score in SCORES[row]], "after its areas"
+        assert scores.all_inner_texts() == [f"score {score}" for score in SCORES[row]], "after its areas"
     page.get_by_role("radio", name="it").check(force=True)
     box = page.locator(".qkv-query-faders .qkv-drag").nth(2).bounding_box()
     assert box
@@ -231,15 +231,22 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     page.mouse.up()
     frame(page)
     assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 2, 1]
-    assert weights.all_inner_texts() != ["0.00", "0.88", "0.12"]
-    expect(page.locator(".qkv-lead")).to_contain_text("Number 3 is 2: ")
+    assert weights.all_inner_texts() == ["0.00", "0.50", "0.50"]
+    expect(page.locator(".qkv-lead")).to_have_text("cat 0.88 → 0.50, it 0.12 → 0.50.")
     slider = page.get_by_role("slider", name="it, number 3")
     slider.press("ArrowDown")
     frame(page)
     assert page.evaluate("shown[0].model.get('x')")[2] == [1, 1, 1.75, 1]
     for _ in range(6):
         slider.press("ArrowDown")
-    expect(page.locator(".qkv-lead")).to_contain_text("Number 3 is 0.25: ")
+    frame(page)
+    now = weights.nth(1).inner_text()
+    expect(page.locator(".qkv-lead")).to_have_text(f"cat fits best: weight 0.88 → {now}.")
+    other = page.get_by_role("slider", name="it, number 2")
+    for _ in range(2):
+        other.press("ArrowUp")
+    frame(page)
+    expect(page.locator(".qkv-lead")).to_have_text(f"cat fits best: weight {now} → {weights.nth(1).inner_text()}.")
     expect(page.locator(".qkv-query-faders b").nth(2)).to_have_text(".25")
     page.get_by_role("button", name="undo edits").click()
     expect(weights.nth(1)).to_have_text("0.88")
@@ -501,3 +508,16 @@ def test_the_canvas_fits_on_a_phone_with_its_frames(open_page: Callable[..., Pag
         cells,
     )
     assert least >= 31
+
+
+@pytest.mark.browser
+def test_a_tie_that_a_drag_makes_is_told_in_numbers(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    slider, lead = page.get_by_role("slider", name="it, number 2"), page.locator(".qkv-lead")
+    for _ in range(4):
+        slider.press("ArrowUp")
+    expect(lead).to_have_text("cat 0.88 → 0.50, it 0.12 → 0.50.")
+    assert lead.evaluate("e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight)") < 1.5, "in one line"
+    page.get_by_role("radio", name="the").check(force=True)
+    expect(lead).to_have_text("the asks. The key of it fits best.")

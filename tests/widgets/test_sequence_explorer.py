@@ -156,9 +156,9 @@ def test_a_sentence_is_typed(explorer: Callable[..., Page]):
     page.get_by_role("button", name="a (word 1)", exact=True).click()
     expect(says).to_contain_text("marks an equal row, 4.")
     page.get_by_role("switch", name="features").check()
-    expect(says).to_contain_text(f"a is row 1 of X: {len(tokens)} × 4.")
+    expect(says).to_contain_text(re.compile(rf"a = \[0, 0, 0, 1\]\s+Row 1 of X: {len(tokens)} × 4\."))
     page.get_by_role("button", name="saw").click()
-    expect(says).to_contain_text(f"saw is row 3 of X: {len(tokens)} × 4.")
+    expect(says).to_contain_text(re.compile(rf"saw = \[0, 0\.8, 0, 0\]\s+Row 3 of X: {len(tokens)} × 4\."))
     field.fill("")
     expect(field).to_have_value("")
     expect(says).to_contain_text("X: 4 × 4.")
@@ -336,3 +336,20 @@ def test_the_chosen_row_shows_its_numbers(explorer: Callable[..., Page]):
     page.get_by_role("button", name="hungry").click()
     frame(page)
     assert [float(text) for text in numbers.all_inner_texts()] == [0.7, 0.2, 0, 0]
+
+
+@pytest.mark.browser
+def test_the_sentence_gives_the_numbers_of_the_chosen_row_in_two_lines(explorer: Callable[..., Page]):
+    page = explorer(sentence=2, embedded=True)
+    row, says = page.locator(".qkv-x-row"), page.locator(".qkv-x-says")
+    expect(row).to_have_text("cat = [1, 0.1, 0, 0]")
+    page.get_by_role("slider", name="row").press("ArrowRight")
+    expect(row).to_have_text("chased = [0.1, 1, 0.1, 0]")
+    expect(page.get_by_role("status")).to_contain_text("chased = [0.1, 1, 0.1, 0]. 9 rows of 4 numbers.")
+    for kind, numbers in (
+        ("speech", r"0–25 ms = \[[\d.]+, [\d.]+, …\]"),
+        ("image", r"down 1, across 1 = \[0\.5, 0\.7, …\]"),
+    ):
+        page.get_by_role("radio", name=kind, exact=True).check()
+        expect(row).to_have_text(re.compile(f"^{numbers}$"))
+        assert says.evaluate("e => e.scrollWidth <= e.clientWidth && e.offsetHeight < 50"), kind

@@ -140,8 +140,8 @@ def test_without_residual_all_words_become_one_class(open_page: OpenPage):
     widget.get_by_role("radio", name="tasty").check()
     expect(answer).to_contain_text("stands for mouse")
     widget.get_by_role("switch", name="residual").press("Space")
-    expect(answer).to_contain_text("7 classes are wrong.")
-    expect(widget.get_by_role("status")).to_contain_text("7 classes")
+    expect(answer).to_contain_text("Wrong classes: 0 → 7.")
+    expect(widget.get_by_role("status")).to_contain_text("Wrong classes: 0 → 7.")
 
 
 @pytest.mark.browser
@@ -150,7 +150,9 @@ def test_no_wrong_class_is_no_zero(open_page: OpenPage):
     answer = widget.locator(".qkv-flow-answer")
     expect(answer).to_have_text("All classes are right. “it” stands for mouse. Press a box.")
     widget.get_by_role("switch", name="feed-forward").press("Space")
-    expect(answer).to_have_text(re.compile(r"^[1-9] class(es)? (is|are) wrong\. “it” stands for mouse\.$"))
+    expect(answer).to_have_text(re.compile(r"^Wrong classes: 0 → [1-9]\. “it” stands for mouse\.$"))
+    widget.get_by_role("radio", name="hungry").check()
+    expect(answer).to_have_text("3 classes are wrong. “it” stands for cat.")
 
 
 @pytest.mark.browser
@@ -323,7 +325,7 @@ def test_bands_of_attention_are_as_thick_as_the_heads_mean_weights(open_page: Op
     weights = load_tagger().double().tag(SENTENCES[0]).places[f"{layer}.attention.weights"].mean(0)[4]
     drawn = torch.tensor(widths, dtype=torch.float64)
     torch.testing.assert_close(drawn / drawn.sum(), weights, atol=1e-6, rtol=0)
-    expect(widget.locator(".qkv-flow-foot")).to_contain_text(f"block {layer + 1} of 2")
+    expect(widget.locator(".qkv-flow-norms small")).to_contain_text(f"block {layer + 1} of 2")
 
 
 @pytest.mark.browser
@@ -494,9 +496,34 @@ def test_a_switch_changes_the_flow_and_the_numbers_that_follow(open_page: OpenPa
 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [390, 800])
-def test_the_choice_of_a_sentence_is_beside_the_answer(open_page: OpenPage, width: int):
+def test_the_choice_of_a_sentence_is_below_the_flow(open_page: OpenPage, width: int):
     widget = show(open_page(width=width))
-    choice, answer = (widget.locator(part).bounding_box() for part in (".qkv-flow-sentences", ".qkv-flow-answer"))
+    choice, flow = (widget.locator(part).bounding_box() for part in (".qkv-flow-sentences", ".qkv-flow"))
     assert choice
-    assert answer
-    assert 0 <= answer["y"] - choice["y"] - choice["height"] < 20
+    assert flow
+    assert 0 <= choice["y"] - flow["y"] - flow["height"] < 20
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_before_the_first_press_a_network_that_is_off_is_the_only_part_to_press(open_page: OpenPage, width: int):
+    page = open_page(width=width, reduced_motion="reduce")
+    widget = show(page, feed_forward=False)
+    expect(widget.get_by_role("switch")).to_have_count(3)  # with that of the numbers, which are unfolded
+    widget.locator(".qkv-flow-here summary").click()
+    others = widget.locator(".qkv-flow").locator(".qkv-flow-norm, .qkv-flow-past, [data-part=residual]")
+    network = widget.get_by_role("switch")
+    expect(network).to_have_count(1)
+    expect(others.locator("visible=true")).to_have_count(0)
+    assert others.count() > 3
+    height = widget.evaluate("e => e.offsetHeight")
+    words = widget.locator(".qkv-flow-word").evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
+    network.press("Space")
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("Wrong classes: 3 → 0.")
+    expect(widget.get_by_role("switch")).to_have_count(2)
+    expect(others.locator("visible=true")).to_have_count(5)
+    widget.get_by_role("switch", name="feed-forward").press("Space")
+    expect(widget.get_by_role("switch")).to_have_count(2)
+    assert widget.evaluate("e => e.offsetHeight") == height
+    now = widget.locator(".qkv-flow-word").evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
+    assert now == words, "no word moves"

@@ -1,4 +1,3 @@
-import { guard } from "lit-html/directives/guard.js";
 import { keyed } from "lit-html/directives/keyed.js";
 import { live } from "lit-html/directives/live.js";
 import { dragged, html, nothing, num, remember, t, tables, widget } from "./base.js";
@@ -22,7 +21,6 @@ const [HELD, DEALT] = [0.02, 0.98]; // up to here the tape is whole, and from he
 const SNAP = 0.9; // from here on, a drag ends with the tape dealt
 const PULL = 0.85; // the share of the picture's height that the ring moves through
 const SPLITS = [1, 2, 4]; // the numbers of heads to choose from, and 8 if Python sets it
-const [PALE, DEEP] = [14, 38]; // the colours of a word's first and last part, in percent of the values' colour
 
 /** @type {Record<Route, () => string>} */
 const WAYS = {
@@ -35,37 +33,30 @@ const WAYS = {
 
 /** @import { SetState } from "./base.js" */
 /** @import { Route } from "./maths.js" */
-/** @typedef {(wrong: unknown) => unknown} Mark shows what is wrong: a number, or the names of words */
+/** @typedef {(told: unknown, isRight?: boolean) => unknown} Mark shows what is right or wrong: a number, or the names of words */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean, flown: boolean }} State */
+ *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
-  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown. After the choice of a way,
-  // the numbers have `flown` to their heads, and the sentence comes after them.
-  own: { grip: null, pressed: false, isWrong: false, flown: false },
+  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown.
+  own: { grip: null, pressed: false, isWrong: false },
   says: (/** @type {State} */ state) => t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}`,
   view: (state, set, id) => html`
-    ${keyed(routeOf(state), html`<p class="qkv-lead qkv-deal-says ${flown(state)}" data-number="wrong">${lead(state)}</p>`)}
+    <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
     ${routes(state, set, id)}
     ${picture(state, set, id)}
     ${heads(state, set, id)}
     ${tables(() => numbers(state))}`,
 });
 
-const flown = (/** @type {State} */ state) => (state.flown ? "qkv-flown" : "");
-
-/** Return the sentence about the tape: whole, on its way, or dealt.
+/** Return the sentence about the tape: whole, on its way, or dealt. Its outputs say which of them stay.
  * @param {State} state */
 function lead(state) {
-  const mark = (/** @type {unknown} */ wrong) => html`<b class="qkv-amiss">${wrong}</b>`;
-  if (state.dealt >= DEALT && state.isWrong) return sentences(state, state.wrong, mark).slice(1);
-  if (state.dealt >= DEALT) {
-    const [all, own] = [FEATURES, FEATURES / state.n_heads];
-    return state.n_heads === 1
-      ? t`One head gets all ${all} numbers of each word.`
-      : t`Each of ${state.n_heads} heads gets its own ${own} of each word’s ${all} numbers.`;
-  }
+  const route = routeOf(state);
+  /** @type {Mark} */
+  const mark = (told, isRight) => html`<b class=${isRight ? "" : "qkv-amiss"}>${told}</b>`;
+  if (state.dealt >= DEALT) return [changing, leaking, whyUnseen].map((tell) => tell(state, route, mark));
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`The tape is ${tape} numbers in memory. Pull the ring on: they go to the heads.`;
@@ -95,15 +86,15 @@ const entriesOf = remember(
   20,
 );
 
-/** Return the pieces of rows that are in the heads of an example, head by head. A piece is misplaced if it
- * is in another word's column. */
+/** Return the pieces of rows that are in the heads of an example: each with its head, its place there, and where it begins on
+ * the tape. A piece is misplaced if it is in another word's column. */
 const piecesOf = remember(
   (/** @type {Route} */ route, /** @type {number} */ n_heads, /** @type {number} */ b) =>
     entriesOf(route, n_heads)
       .filter((entry) => entry.b === b && entry.column === 0)
-      .map(({ h, row, from }) => {
-        const token = tokenOf({ from });
-        return { h, row, token, isMisplaced: token !== TOKENS * b + row };
+      .map(({ h: head, row, from }) => {
+        const [token, place] = [tokenOf({ from }), TOKENS * b + row];
+        return { head, place, token, from, isMisplaced: token !== place };
       }),
   40,
 );
@@ -140,7 +131,7 @@ const sentences = (state, route, mark) => [
   changing(state, route, mark),
   leaking(state, route, mark),
   staying(state, route, mark),
-  route === "right" ? "" : whyUnseen(state, route),
+  whyUnseen(state, route),
 ];
 
 /** Return the sentences as one text.
@@ -163,10 +154,11 @@ function changing(state, route, mark) {
       ? t` If ${word} changes, only ${few} of 1 output that may read it changes.`
       : t` If ${word} changes, only ${few} of ${all} outputs that may read it change.`;
   }
-  if (!state.causal) return t` If ${word} changes, ${all} of ${all} outputs change, as they should.`;
+  const each = mark(all, true);
+  if (!state.causal) return t` If ${word} changes, ${each} of ${all} outputs change, as they should.`;
   return all === 1
     ? t` If ${word} changes, 1 of 1 output that may read it changes, as it should.`
-    : t` If ${word} changes, ${all} of ${all} outputs that may read it change, as they should.`;
+    : t` If ${word} changes, ${each} of ${all} outputs that may read it change, as they should.`;
 }
 
 /** Return how many outputs change that must not, or nothing.
@@ -210,14 +202,13 @@ function placing(state, route, mark) {
  * @param {Route} route */
 function whyUnseen({ n_heads, causal, nudged }, route) {
   const looksRight = outcome(route, n_heads, causal, nudged).every(({ should, hears }) => should === hears);
-  if (n_heads === 1 || !looksRight) return "";
+  if (route === "right" || n_heads === 1 || !looksRight) return "";
   const isHalf = route === "reshape in" || route === "reshape out";
   return isHalf && !causal ? t` Only a causal mask shows the mistake.` : t` This word does not show the mistake.`;
 }
 
-/* ---- the picture: the tape, and below it the way that is shown, with a row for each head and a column for each word. It has all
- * entries of the tape, which the style moves from there (`--dealt: 0`) to their places in the heads (1). A word's parts, one
- * for each head, have different shades: in the right way, a head has only one of them. */
+/* ---- the picture: the tape, and below it the way that is shown, with a row for each head and a column for each word. The
+ * style moves each piece from the tape (`--dealt: 0`) to its place in a head (1), and from one way's place to the other's. */
 
 /** @param {State} state
  * @param {SetState<State>} set
@@ -225,19 +216,19 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
 function picture(state, set, id) {
   const rows = rowsOf(state);
   const grab = dragged(({ y, isPress, event }) => {
-    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY }, flown: false });
+    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
     else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
-  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""} ${flown(state)}"
-      style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}; --parts: ${parts(state.n_heads)}"
+  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
+      style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
-    ${keyed(routeOf(state), way(state, routeOf(state)))}
-    ${keyed(routeOf(state), ring(state, set))}
+    ${way(state, routeOf(state))}
+    ${ring(state, set)}
   </div>`;
 }
 
-/** Return the ring that deals the tape. After the choice of a way, a new one travels with the numbers.
+/** Return the ring that deals the tape.
  * @param {State} state
  * @param {SetState<State>} set */
 const ring = ({ dealt }, set) => html`<label class="qkv-knob qkv-deal-ring">
@@ -254,24 +245,11 @@ const routes = (state, set, id) => html`<fieldset class="qkv-routes">
   <legend class="qkv-unseen">${t`way into heads`}</legend>
   ${[false, true].map(
     (isWrong) => html`<label class="qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, pressed: false, flown: true })}>
+      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, dealt: 1, pressed: false })}>
       <span><b aria-hidden="true">${isWrong ? "✗" : "✓"}</b> <span class="qkv-unseen">${isWrong ? t`Wrong:` : t`Right:`}</span> ${WAYS[isWrong ? state.wrong : "right"]()}</span>
     </label>`,
   )}
 </fieldset>`;
-
-/** Return the shade of a word's part, as a share of the values' colour in percent. */
-const shade = (/** @type {number} */ part, /** @type {number} */ n_heads) =>
-  Math.round(PALE + ((DEEP - PALE) * part) / Math.max(1, n_heads - 1));
-
-/** Return the stops of a gradient with the shades of a word's parts. */
-const parts = (/** @type {number} */ n_heads) =>
-  range(n_heads)
-    .map((part) => {
-      const ends = [part, part + 1].map((end) => `${(100 * end) / n_heads}%`);
-      return `color-mix(in srgb, var(--qkv-value) ${shade(part, n_heads)}%, var(--qkv-paper)) ${ends.join(" ")}`;
-    })
-    .join(", ");
 
 /** Return how far the tape is dealt by a ring that was pulled to `at`. Near its end, it snaps there: just before it, no
  * entry would be in its head.
@@ -288,26 +266,30 @@ const chosen =
     const word = /** @type {HTMLElement | null | undefined} */ (
       root.elementFromPoint(clientX, clientY)?.closest("[data-token]")
     );
-    if (word) set({ nudged: Number(word.dataset.token), pressed: true, flown: false });
+    if (word) set({ nudged: Number(word.dataset.token), pressed: true });
   };
 
 /** Return a word, whose letters after the first are left out where they have no room. */
 const spelt = (/** @type {number} */ token) =>
   html`<em>${NAMES[token][0]}<span class="qkv-ending">${NAMES[token].slice(1)}</span></em>`;
 
-/** Return one way into heads: a row of pieces for each head, the outputs, and the entries of the heads.
+/** Return one way into heads: a row of pieces for each head, and the outputs. Pieces are in the order of the tape, so that each
+ * keeps its element, and glides to another place.
  * @param {State} state
  * @param {Route} route */
 function way(state, route) {
   const { n_heads, nudged } = state;
   const rows = rowsOf(state);
+  const pieces = examplesOf(state)
+    .flatMap((b) => piecesOf(route, n_heads, b))
+    .sort((one, other) => one.from - other.from);
   return html`<div class="qkv-way" role="group" aria-label=${WAYS[route]()}>
     <p class="qkv-way-head" aria-hidden="true">${range(n_heads).map((h) => html`<span>${t`head ${h + 1}`}</span>`)}</p>
     <span class="qkv-way-name" aria-hidden="true">${t`output`}</span>
-    ${guard([route, n_heads, rows.length, rows[0], nudged], () => entries(route, n_heads, rows, nudged))}
-    <div class="qkv-pieces" aria-hidden="true">${piecesIn(route, n_heads, rows).map(
-      ({ token, isMisplaced }) =>
-        html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}>${n_heads > 4 ? nothing : spelt(token)}</span>`,
+    <div class="qkv-pieces" aria-hidden="true">${pieces.map(
+      ({ head, place, token, from, isMisplaced }) =>
+        html`<span class="${isMisplaced ? "qkv-amiss" : ""} ${token === nudged ? "qkv-nudged" : ""}" data-token=${token}
+          style="--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --head: ${head}; --row: ${place - rows[0]}">${n_heads > 4 ? nothing : spelt(token)}</span>`,
     )}</div>
     <div class="qkv-way-outputs">${keyed(
       nudged,
@@ -332,7 +314,7 @@ const outputWord = (/** @type {boolean} */ hears, /** @type {number} */ count) =
  * @param {string} id */
 const onTape = (row, { nudged }, set, id) => html`<label class="qkv-pick" data-token=${row}>
   <input class="qkv-over" type="radio" name="${id}-nudged" aria-label=${t`change ${named(row)}`}
-    .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true, flown: false })}>
+    .checked=${live(row === nudged)} @change=${() => set({ nudged: row, pressed: true })}>
   ${spelt(row)}
 </label>`;
 
@@ -349,33 +331,6 @@ const heads = ({ n_heads }, set, id) => html`<fieldset class="qkv-control qkv-he
     </label>`,
   )}</div>
 </fieldset>`;
-
-/** Return the pieces in the heads, head by head, each with the words' places from left to right.
- * @param {Route} route
- * @param {number} n_heads
- * @param {number[]} rows */
-const piecesIn = (route, n_heads, rows) =>
-  range(n_heads).flatMap((head) =>
-    rows.flatMap((place) =>
-      piecesOf(route, n_heads, exampleOf(place)).filter(({ h, row }) => h === head && row === place % TOKENS),
-    ),
-  );
-
-/** Return the entries of the rows that are shown: each with its places on the tape and in the heads.
- * @param {Route} route
- * @param {number} n_heads
- * @param {number[]} rows
- * @param {number} nudged */
-const entries = (route, n_heads, rows, nudged) =>
-  entriesOf(route, n_heads)
-    .filter(({ b, row }) => rows.includes(TOKENS * b + row))
-    .sort((one, other) => one.from - other.from) // so that each keeps its element, and glides to another place
-    .map(({ b, h, row, column, from }) => {
-      const token = tokenOf({ from });
-      const part = Math.floor(((from % FEATURES) * n_heads) / FEATURES);
-      const place = `--word: ${token - rows[0]}; --cell: ${from % FEATURES}; --column: ${column}; --head: ${h}; --row: ${TOKENS * b + row - rows[0]}; --shade: ${shade(part, n_heads)}%`;
-      return html`<i class=${token === nudged ? "qkv-nudged" : ""} style=${place}></i>`;
-    });
 
 /** @param {State} state */
 function numbers(state) {

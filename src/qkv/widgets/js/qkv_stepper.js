@@ -1,7 +1,7 @@
 import { live } from "lit-html/directives/live.js";
 import { button, dragged, html, num, t, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
-import { fitting, queryPicture, short as shortly } from "./query_picture.js";
+import { fitting, queryPicture } from "./query_picture.js";
 
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
@@ -12,7 +12,7 @@ const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PI
 /** @typedef {"queries" | "keys" | "values" | "scores" | "weights" | "output"} Step */
 /** @typedef {Record<GivenPart, number[][]> & { scaled: boolean }} Given */
 /** @typedef {Given & { tokens: string[], matrices: boolean, step: Step, row: number, column: number, first: Given | null,
- *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, moved: number, answer: string,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, moved: number, was: number[], answer: string,
  *   draft: Record<string, string> }} State */
 /** @typedef {ReturnType<typeof worked>} Worked all matrices of the example */
 /** @typedef {{ row?: number, column?: number }} Frame around a row or a column of a matrix */
@@ -60,9 +60,10 @@ const FACTORS = { queries: "w_q", keys: "w_k", values: "w_v", scores: "w_q", wei
 
 export default widget("QKVStepper", {
   // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
-  // marks the results that the last edit changed. `moved` is the number of the opening that was moved last. `answer` is a message about an invalid number, `draft` the text that is
+  // marks the results that the last edit changed. `moved` is the number of the opening that was moved last, and `was` the
+  // weights before it was moved. `answer` is a message about an invalid number, `draft` the text that is
   // being typed, by cell.
-  own: { first: null, grip: null, changed: {}, moved: -1, answer: "", draft: {} },
+  own: { first: null, grip: null, changed: {}, moved: -1, was: [], answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
     (state.matrices ? "" : fits(state, worked(state))) ||
@@ -108,10 +109,28 @@ const meetingOf = ({ x, w_q, tokens, row }, { q, k, scores, weights }) => ({
  * @param {Worked} parts */
 function fits(state, parts) {
   const { asker, best, weight } = fitting(meetingOf(state, parts));
-  if (best.length === 1) return t`${asker} asks, and the key of ${best[0]} fits best: weight ${weight}.`;
+  const [whom, other] = best.map((i) => state.tokens[i]);
+  if (best.length === 1) return t`${asker} asks, and the key of ${whom} fits best: weight ${weight}.`;
   return best.length === 2
-    ? t`${asker} asks, and the keys of ${best[0]} and ${best[1]} fit equally: weight ${weight} each.`
+    ? t`${asker} asks, and the keys of ${whom} and ${other} fit equally: weight ${weight} each.`
     : t`${asker} asks, and ${best.length} keys fit equally: weight ${weight} each.`;
+}
+
+/** Return who is asked, or what the number that was moved has done to the weights.
+ * @param {State} state
+ * @param {import("./query_picture.js").Meeting} meeting */
+function lead({ moved, was }, meeting) {
+  const { asker, best, weight } = fitting(meeting);
+  const [whom, other] = best.map((i) => html`<b>${meeting.tokens[i]}</b>`);
+  const now = html`<b class="qkv-weight-name">${weight}</b>`;
+  const [before, ofOther] = best.map((i) => num(was[i] ?? 0, { places: 2 }));
+  if (moved >= 0 && best.length === 1) return t`${whom} fits best: weight ${before} → ${now}.`;
+  if (moved >= 0 && best.length === 2) return t`${whom} ${before} → ${now}, ${other} ${ofOther} → ${now}.`;
+  const who = html`<b class="qkv-query-name">${asker}</b>`;
+  if (best.length === 1) return t`${who} asks. The key of ${whom} fits best.`;
+  return best.length === 2
+    ? t`${who} asks. ${whom} and ${other} fit equally.`
+    : t`${who} asks. ${best.length} keys fit equally.`;
 }
 
 /** Return the picture of one query among the keys. A press on a word lets that word ask.
@@ -121,26 +140,12 @@ function fits(state, parts) {
  * @param {Worked} parts */
 function opening(state, set, id, parts) {
   const meeting = meetingOf(state, parts);
-  const { asker, best } = fitting(meeting);
-  const who = html`<b class="qkv-query-name">${asker}</b>`;
-  const [whom, other] = best.map((word) => html`<b>${word}</b>`);
-  const found = [
-    t`${who} asks. The key of ${whom} fits best.`,
-    t`${who} asks. ${whom} and ${other} fit equally.`,
-    t`${who} asks. ${best.length} keys fit equally.`,
-  ];
-  const number = state.moved < 0 ? "" : html`<b class="qkv-query-name">${shortly(meeting.numbers[state.moved])}</b>`;
-  const moved = [
-    t`Number ${state.moved + 1} is ${number}: ${whom} fits best.`,
-    t`Number ${state.moved + 1} is ${number}: ${whom}, ${other} tie.`,
-    t`Number ${state.moved + 1} is ${number}: ${best.length} keys tie.`,
-  ];
-  const lead = (state.moved < 0 ? found : moved)[Math.min(best.length, found.length) - 1];
-  return html`<p class="qkv-lead qkv-query-lead">${lead}</p>
+  const was = (/** @type {number} */ j) => (j === state.moved ? state.was : meeting.weights);
+  return html`<p class="qkv-lead qkv-query-lead">${lead(state, meeting)}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
       moved: state.moved,
-      put: (j, value) => set({ moved: j, ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
+      put: (j, value) => set({ moved: j, was: was(j), ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
       ask: (row) => set({ row, moved: -1 }),
     })}
     <div class="qkv-edited"><p class="qkv-note">${t`↕ Drag a number, or press a word.`}</p>${undo(state, set)}</div>

@@ -10,7 +10,7 @@ import { dragged, html, num, svg, t } from "./base.js";
 const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
 const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key entry, that fill the picture
-const [FULL, APART] = [46, 1.2]; // of the picture's width, in percent: WIDEST, and the space between the query entries
+const [FULL, APART] = [60, 1.2]; // of the picture's width, in percent: WIDEST, and the space between the query entries
 const THICK = 2.5; // pixels of the wire of a number that adds 1
 
 /** @typedef {{ tokens: string[], row: number, numbers: number[], matrix: number[][], query: number[], keys: number[][],
@@ -47,7 +47,7 @@ function fader(token, j, value, put) {
 
 /** Return a number of the word that asks, as text.
  * @param {number} value */
-export const short = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
+const short = (value) => String(Number(value.toPrecision(3))).replace("-", "−");
 
 /** Return the text of a number where there is little room: .25.
  * @param {number} value */
@@ -89,8 +89,8 @@ function meetings(meeting, ask, name, moved) {
   return html`<div class="qkv-query-keys">
     ${wires(meeting, widest, moved)}
     <b class="qkv-query-name">${t`query`}</b>
-    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b class=${fed(f)} style=${wide(entry)}>${entry ? brief(entry) : ""}</b>`)}<span class="qkv-note">${t`score`}</span></div>
-    <span class="qkv-note">${t`weight`}</span>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b class=${fed(f)} style=${wide(entry)}>${entry ? brief(entry) : ""}</b>`)}</div>
+    <b class="qkv-weight-name">${t`weight`}</b>
     ${tokens.map(
       (token, i) => html`
       <label class="qkv-pick qkv-query-pick" style="--qkv-p: ${round(weights[i])}"><input class="qkv-over" type="radio" name=${name} .checked=${live(i === row)}
@@ -100,7 +100,7 @@ function meetings(meeting, ask, name, moved) {
         const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
         return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
-      })}<b class="qkv-query-score">${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
+      })}<b class="qkv-query-score"><small>${t`score`}</small> ${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
     <p class="qkv-query-sides">${t`width = ${html`<b class="qkv-query-name">${t`query`}</b>`}, height = ${html`<b>${t`key`}</b>`}, grey area = ${t`score`}`}</p>
@@ -110,11 +110,11 @@ function meetings(meeting, ask, name, moved) {
 const sum = (/** @type {number[]} */ entries) => entries.reduce((total, entry) => total + entry, 0);
 const round = (/** @type {number} */ share) => Math.round(1e4 * share) / 1e4;
 
-/** Say which words' keys fit best: one word, or several whose weights are equal.
+/** Say which words' keys fit best, by their indices: one word, or several whose weights are equal.
  * @param {Meeting} meeting */
 export function fitting({ tokens, row, weights }) {
   const most = Math.max(...weights);
-  const best = tokens.filter((_, i) => most - weights[i] < ROUNDING);
+  const best = [...tokens.keys()].filter((i) => most - weights[i] < ROUNDING);
   return { asker: tokens[row], best, weight: num(most, { places: 2 }) };
 }
 

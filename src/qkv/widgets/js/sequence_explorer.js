@@ -150,7 +150,7 @@ const KINDS = {
     names: ({ tenths }) => spectrum(tenths).map((_, i) => `${i * 10}–${i * 10 + 25} ms`),
     columns: () => Array.from({ length: BANDS }, (_, j) => t`band ${j + 1}`),
     marks: onlyChosen,
-    caption: (_, size) => t`${size}, the loudness in ${BANDS} bands.`,
+    caption: (_, size) => t`${size}: loudness in ${BANDS} bands.`,
     drawn: drawSound,
     settings: ({ tenths }, set) =>
       slider({
@@ -229,7 +229,7 @@ export default widget("SequenceExplorer", {
   says: (/** @type {State} */ state) => {
     const { rows, names, row } = computed(state);
     const unit = KINDS[state.kind].unit();
-    return t`${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${unit} ${names[row]}.`;
+    return `${names[row]} = ${listed(rows[row])}. ${t`${rows.length} rows of ${rows[0].length} numbers. Row ${row + 1} is ${unit} ${names[row]}.`}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
@@ -340,8 +340,15 @@ const shades = (state, rows) =>
 const pictured = (rows) =>
   t`X: ${rows.length} rows of ${rows[0].length} numbers, shaded from 0, as the page, to 1, as its text.`;
 
-/** Return which row the chosen piece is, and what there is to say of it: nothing distinguishes it from one with the same
- * numbers.
+/** Return the numbers of a row as text: all of a few, or else the first ones.
+ * @param {number[]} entries */
+const listed = (entries) => {
+  const first = entries.slice(0, entries.length > FEW ? 2 : FEW).map((entry) => num(entry, { digits: 1 }));
+  return `[${[...first, ...(entries.length > FEW ? ["…"] : [])].join(", ")}]`;
+};
+
+/** Return the numbers of the chosen piece, which row they are, and what there is to say of it: nothing distinguishes it from
+ * one with the same numbers.
  * @param {State} state
  * @param {Seen} seen */
 function lead(state, { rows, names, row, same }) {
@@ -350,9 +357,10 @@ function lead(state, { rows, names, row, same }) {
   const isNew = state.kind === "text" && state.embedded && !Object.hasOwn(EMBEDDING, names[row]);
   const sign = html`<i class="qkv-same-sign"></i>`;
   const what = same.length || isNew ? html`${size}.` : KINDS[state.kind].caption(state, size); // in two lines
-  return html`<p class="qkv-lead qkv-x-says">${t`${name} is row ${row + 1} of ${what}`}
+  return html`<p class="qkv-lead qkv-x-says"><span class="qkv-x-row">${name} = ${listed(rows[row])}</span>
+    <small>${t`Row ${row + 1} of ${what}`}
     ${same.length ? html`<span>${same.length > 1 ? t`${sign} marks ${same.length} equal rows.` : t`${sign} marks an equal row, ${same[0] + 1}.`}</span>` : nothing}
-    ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</p>`;
+    ${isNew ? html`<span>${t`${name} is new: its features are random.`}</span>` : nothing}</small></p>`;
 }
 
 /** Draw the line from the chosen piece of the object to its row: round the object's other pieces, then beside the matrix. It

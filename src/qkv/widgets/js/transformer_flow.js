@@ -21,20 +21,21 @@ const SENTENCES = {
 /** @typedef {ReturnType<typeof computed>} Seen */
 /** @typedef {{ part: "residual" | "feed_forward", classes: string[] }} Press a part, and the classes before it was pressed */
 /** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
- *   feed_forward: boolean, pressed: Press | null }} State */
+ *   feed_forward: boolean, pressed: Press | null, touched: boolean }} State */
 
 export default widget("TransformerFlow", {
-  own: { pressed: null },
+  // Before a part is `touched`, a network that is off is the only one to press.
+  own: { pressed: null, touched: false },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen)} ${answerText(seen)}`;
+    return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen, state.pressed)} ${answerText(seen)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      ${sentences(state, set, id)}
-      <p class="qkv-lead qkv-flow-answer">${verdict(seen, (count) => html`<b>${count}</b>`)} <small>${answerText(seen)}</small></p>
+      <p class="qkv-lead qkv-flow-answer">${verdict(seen, state.pressed, (count) => html`<b class=${count ? "qkv-flow-bad" : ""}>${count}</b>`)} <small>${answerText(seen)}</small></p>
       ${flow(state, seen, set, id)}
+      ${sentences(state, set, id)}
       ${here(state, seen, set)}
       ${tables(() => [stageTable(seen), answerTable(seen)])}`;
   },
@@ -92,11 +93,14 @@ const sure = ({ places }, at) => Math.max(...chances(places.class_logits, at, th
 const standsFor = (words, word, noun) =>
   words.includes(noun) ? t`“${word}” stands for ${noun}.` : t`“${word}” stands for no noun.`;
 
-/** Say how many classes are wrong because of the parts that are off.
+/** Say how many classes are wrong because of the parts that are off, or how the last press changed their number.
  * @param {Seen} parts
+ * @param {Press | null} pressed
  * @param {(count: number) => unknown} [mark] */
-function verdict({ said, intact }, mark = (count) => count) {
-  const lost = said.classes.filter((each, i) => each !== intact.classes[i]).length;
+function verdict({ said, intact }, pressed, mark = (count) => count) {
+  const lostOf = (/** @type {string[]} */ classes) => classes.filter((each, i) => each !== intact.classes[i]).length;
+  const lost = lostOf(said.classes);
+  if (pressed) return t`Wrong classes: ${lostOf(pressed.classes)} → ${mark(lost)}.`;
   if (lost === 0) return t`All classes are right.`;
   return lost === 1 ? t`${mark(1)} class is wrong.` : t`${mark(lost)} classes are wrong.`;
 }
@@ -114,7 +118,7 @@ function answerText({ said, intact, words, at }) {
  * the residual passes above them: a press switches them off, in both blocks. The norms, whose switch is with the numbers, are
  * strokes. */
 
-const [TOP, ROWS, FOOT] = [80, 216, 42]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
+const [TOP, ROWS, FOOT] = [80, 216, 20]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
 const [START, END] = [20, 76.9]; // of the lines
 
@@ -130,7 +134,8 @@ const lineOf = (i, n) => TOP + ((i + 0.5) * ROWS) / n;
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
   const pick = dragged(({ y }) => set({ word: partAt(inRows(y), n) }));
-  return html`<div class="qkv-flow qkv-drag" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
+  const isFresh = !state.touched && state.residual && state.norm && !state.feed_forward;
+  return html`<div class="qkv-flow qkv-drag ${isFresh ? "qkv-flow-fresh" : ""}" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
     <b class="qkv-flow-attention" aria-hidden="true">${t`attention`}</b>
     <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
       ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d=${line(seen, state, i)} />`)}
@@ -151,7 +156,6 @@ function flow(state, seen, set, id) {
       ${box("residual", t`residual`, t`residual`, state, seen, set)}
       ${box("feed_forward", t`FFN, feed-forward network`, state.feed_forward ? t`FFN` : t`FFN off`, state, seen, set)}
     </div>
-    <span class="qkv-flow-foot" aria-hidden="true">${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</span>
     <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
   </div>`;
 }
@@ -230,7 +234,7 @@ const box = (
   set,
 ) => html`<label class="qkv-flow-part" data-part=${part} data-on=${state[part]} style="--x: ${BOXES[part]}%"
   @pointerdown=${alone} @pointermove=${alone}><input class="qkv-over" type="checkbox" role="switch" aria-label=${name} .checked=${live(state[part])}
-    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked, pressed: { part, classes } })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
+    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked, pressed: { part, classes }, touched: true })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
 
 /** A press or a swipe that begins on a part chooses no word. */
 const alone = (/** @type {Event} */ event) => event.stopPropagation();
@@ -284,7 +288,8 @@ function here(state, seen, set) {
   const title = isOff(stage, state) ? t`${stage.title()}, off` : stage.title();
   return html`<details class="qkv-tables qkv-flow-here">
     <summary>${t`The numbers on the way`}</summary>
-    ${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm, pressed: null }) })}
+    <div class="qkv-flow-norms">${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm, pressed: null, touched: true }) })}
+      <small>${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</small></div>
     <label class="qkv-control qkv-flow-title">
       <span class="qkv-label"><b>${title}</b></span>
       <input type="range" min="0" max=${last} aria-label=${t`place in the flow`} aria-valuetext="${title}, ${shapeText(seen)}" .value=${live(String(STAGES.indexOf(stage)))}
