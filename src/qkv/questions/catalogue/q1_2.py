@@ -72,7 +72,7 @@ def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
 
 
 def one_hot_of_one_sequence_by_two_indices(ids: Tensor, table: Tensor) -> Tensor:
-    """Return the rows of the table, by one-hot rows in float32 that are set with an index for rows and one for columns."""
+    """Return the rows of the table, by one-hot rows in float32. An index of rows and one of columns set the ones."""
     one_hot = torch.zeros(len(ids), len(table))
     one_hot[torch.arange(len(ids)), ids] = 1
     return one_hot @ table
