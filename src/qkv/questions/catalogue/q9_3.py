@@ -128,6 +128,7 @@ def column_from(state: Tensor, other: Tensor, position: int) -> Tensor:
 
 
 def swapped_in_the_edit(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
+    """Return the logits of `corrupt` with row `layer` of state `position` from the clean run: the two are exchanged."""
     states = run(clean)[1]
 
     def edit(at: int, state: Tensor) -> Tensor:
