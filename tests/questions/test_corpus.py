@@ -25,7 +25,6 @@ def disagreement(labelled: Labelled, found: Verdict) -> str | None:
 
 # Where a label and a check disagree, and why.
 DISPUTED = {
-    "1.4-frames_overlap": "the check lists the cases instead of a name: where the two steps agree, it is right",
     "2.1-project_keys_first": "the check says that queries and keys are exchanged, which is true as well",
     "3.3-attention_numpy": "the float64 that NumPy makes is named before the gradient that it cuts",
     "3.5-catches_by_row_sums": "it is right about the one implementation that divides the weights",

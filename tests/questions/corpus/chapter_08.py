@@ -126,7 +126,7 @@ def parameters_counted(vocab, d_model, layers, d_hidden, tied=True):
     return n + 2 * d_model + vocab * d_model * (1 if tied else 2)
 
 
-@wrong("8.4", "12 L d², the rule of thumb")
+@wrong("8.4", "12 L d², the rule of thumb", "twelve-squares")
 def parameters_rule_of_thumb(vocab, d_model, layers, d_hidden, tied=True):
     return 12 * layers * d_model**2 + vocab * d_model
 

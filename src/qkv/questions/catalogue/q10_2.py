@@ -140,6 +140,9 @@ QUESTION = Question(
         ),
         divided_by("divided-by-the-number-of-tokens", lambda phi_q, phi_k: phi_k.shape[-2] + 0 * phi_q[..., :1]),
         divided_by("query-not-in-the-sum", lambda phi_q, phi_k: phi_k.sum((-2, -1)).unsqueeze(-1).unsqueeze(-1)),
+        divided_by(
+            "summed-over-features", lambda phi_q, phi_k: (phi_q * phi_k.sum(-1, keepdim=True)).sum(-1, keepdim=True)
+        ),
         divided_by("keys-not-in-the-sum", lambda phi_q, phi_k: phi_q.sum(-1, keepdim=True)),
         divided_by("one-sum-for-all-rows", lambda phi_q, phi_k: row_sums(phi_q, phi_k).sum(-2, keepdim=True)),
         mistake(

@@ -169,6 +169,12 @@ def divided_by_the_number_of_tokens(state: Any, q: Tensor, k: Tensor, v: Tensor,
     return read_state(feature_map(q), summary) / n, (summary, n)
 
 
+def mean_of_the_values(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
+    total, n = (0, 0) if state is None else state
+    total, n = total + v, n + 1
+    return total / n, (total, n)
+
+
 def state_that_grows(state: Any, q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -> Any:
     """Compute the right output with a state that grows: it has the features of every key, and every value.
 
@@ -224,6 +230,7 @@ QUESTION = Question(
         ),
         mistake("query-and-key-swapped", lambda state, q, k, *rest: linear_attention_step(state, k, q, *rest)),
         mistake("keys-used-as-values", lambda state, q, k, v, by: linear_attention_step(state, q, k, k, by)),
+        mistake("mean-of-the-values", mean_of_the_values),
         mistake("divided-by-the-number-of-tokens", divided_by_the_number_of_tokens),
         mistake("state-that-grows", state_that_grows),
         mistake("softmax-attention", softmax_attention),

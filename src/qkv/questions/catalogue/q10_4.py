@@ -194,6 +194,11 @@ def as_many_keys_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tens
     return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
 
 
+def as_many_places_as_queries(q: Tensor, k: Tensor, v: Tensor, block: int) -> Tensor:
+    n = -(-q.shape[-2] // block) * block
+    return blockwise_attention(q, k[..., :n, :], v[..., :n, :], block)
+
+
 def first_axis_for_length(k: Tensor, v: Tensor, block: int) -> Pairs:
     for start in range(0, len(k), block):
         yield k[..., start : start + block, :], v[..., start : start + block, :]
@@ -257,7 +262,7 @@ QUESTION = Question(
             block_variant(cut=along_first_axis),
         ),
         cut_by("last-block-dropped", last_block_dropped, whole_blocks_but_one_at_least),
-        mistake("as-many-keys-as-queries", as_many_keys_as_queries),
+        mistake("as-many-keys-as-queries", as_many_keys_as_queries, as_many_places_as_queries),
         cut_by("padding-counted", padding_counted),
         cut_by("first-block-only", first_block_only),
         *(idea for idea in SCALES if idea.slug in SCALED),

@@ -117,6 +117,12 @@ def decaying(value_too: bool) -> Callable[..., Any]:
     return answer
 
 
+def error_at_the_query(state: Any, q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Any:
+    old = torch.zeros_like(written_at(k, v)) if state is None else state
+    new = old + written_at(k, beta.unsqueeze(-1) * (v - read(old, q)))
+    return read(new, q), new
+
+
 corrected = by_knob("correct")
 asked = by_knob("ask")
 returned = by_knob("result")
@@ -140,6 +146,7 @@ QUESTION = Question(
         mistake("state-forgotten", lambda state, *token: delta_rule_step(None, *token)),
         mistake("state-written-into", step_variant(add=lambda old, new: old.add_(new))),
         mistake("whole-state-decays", *map(decaying, (True, False))),
+        mistake("error-at-the-query", error_at_the_query),
         asked("asked-before-writing", lambda new, old, q, k: read(old, q)),
         asked("asked-with-the-key", lambda new, old, q, k: read(new, k)),
         returned("old-state-returned", lambda out, new, given: (out, new if given is None else given)),

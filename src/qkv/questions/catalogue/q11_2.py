@@ -81,6 +81,16 @@ def some_edge_needed(error: type[Exception]) -> Callable[..., Tensor]:
     return answer
 
 
+def normalised_adjacency(power: float) -> Callable[[Tensor], Tensor]:
+    """Return a function that divides a mask by its row sums, or by the roots of row and column sums, as a GCN does."""
+
+    def normalise(mask: Tensor) -> Tensor:
+        degree = mask.float().sum(-1, keepdim=True).clamp(min=1)
+        return mask / degree**power / (degree.mT**power if power < 1 else 1)
+
+    return normalise
+
+
 def neighbours_of_neighbours(edges: Edges, n: int, self_loops: bool = True) -> Tensor:
     mask = graph_mask(edges, n, self_loops).float()
     return (mask + mask @ mask) > 0
@@ -116,6 +126,7 @@ QUESTION = Question(
             mask_variant(lambda i, j: [(i, j), (j, i), (i, i), (j, j)], loops=lambda self_loops: False),
         ),
         returned("mask-inverted", torch.logical_not),
+        returned("rows-that-sum-to-one", *map(normalised_adjacency, (1.0, 0.5))),
         returned("numbers-to-add", lambda mask: torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)),
         joined_by("counted-from-one", lambda i, j: [(i - 1, j - 1), (j - 1, i - 1)]),
         joined_by("all-between", lambda i, j: [(a, b) for a in (i, j) for b in range(min(i, j), max(i, j) + 1)]),

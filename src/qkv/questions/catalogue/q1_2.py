@@ -71,6 +71,13 @@ def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
     return one_hot @ table
 
 
+def one_hot_of_one_sequence_by_two_indices(ids: Tensor, table: Tensor) -> Tensor:
+    """Return the rows of the table, by one-hot rows in float32. An index of rows and one of columns set the ones."""
+    one_hot = torch.zeros(len(ids), len(table))
+    one_hot[torch.arange(len(ids)), ids] = 1
+    return one_hot @ table
+
+
 indexed = by_knob("index")
 changed = by_knob("after")
 
@@ -87,7 +94,12 @@ QUESTION = Question(
         indexed("counted-from-one", lambda ids, table: ids - 1),
         indexed("shifted-by-one", lambda ids, table: (ids + 1) % len(table), lambda ids, table: ids + 1),
         indexed("position-for-id", position_for_id),
-        mistake("one-hot-of-one-sequence", one_hot_of_one_sequence, one_hot_of_one_sequence_in_a_loop),
+        mistake(
+            "one-hot-of-one-sequence",
+            one_hot_of_one_sequence,
+            one_hot_of_one_sequence_in_a_loop,
+            one_hot_of_one_sequence_by_two_indices,
+        ),
         mistake("one-axis-of-ids", lambda ids, table: table.index_select(0, ids)),
         Misconception("one-hot-in-float32", twin=one_hot_in_float32, in_any_words=True),
         mistake(

@@ -232,6 +232,7 @@ QUESTION = Question(
         ),
         mistake("padded-with-a-real-row", filled_up_with_the(-1), filled_up_with_the(0)),
         Misconception("cut-to-the-shortest", knobs={"width": min}),
+        Misconception("as-long-as-all-together", knobs={"width": sum}),
         Misconception("one-row-too-long", knobs={"width": lambda lengths: max(lengths) + 1}),
         mistake("sized-by-the-first", sized_by_the_first),
         mistake("features-padded", features_padded),

@@ -127,6 +127,7 @@ QUESTION = Question(
             padded_at_both_ends(lambda window, hop: window - 1),
         ),
         begun("hop-ignored", lambda samples, window, hop: range(0, samples - window + 1, window)),
+        begun("starts-not-multiplied", lambda samples, window, hop: range((samples - window) // hop + 1)),
         begun("hop-of-one", lambda samples, window, hop: range(samples - window + 1)),
         mistake(
             "hop-taken-for-overlap",

@@ -60,6 +60,7 @@ QUESTION = Question(
         *PRODUCTS,
         multiplied("distance", torch.cdist, lambda q, k: -torch.cdist(q, k)),
         multiplied("squared-distance", lambda q, k: -(torch.cdist(q, k) ** 2), lambda q, k: torch.cdist(q, k) ** 2),
+        multiplied("sums-multiplied", lambda q, k: q.sum(-1)[..., :, None] * k.sum(-1)[..., None, :]),
         multiplied("not-summed", lambda q, k: q[..., :, None, :] * k[..., None, :, :]),
         Misconception(
             "only-matching-places",

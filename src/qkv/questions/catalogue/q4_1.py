@@ -159,6 +159,7 @@ TEMPERATURES = (
     guarded("temperature-not-checked", lambda t: None, lambda t: 1 / t),
     guarded("zero-temperature-let-through", guard_against(lambda t: t < 0)),
     guarded("negative-temperature-let-through", guard_against(lambda t: t == 0)),
+    guarded("high-temperature-refused", guard_against(lambda t: not 0 < t <= 1)),
     guarded("assertion-for-an-error", guard_against(lambda t: t <= 0, AssertionError)),
 )
 
@@ -170,6 +171,7 @@ SHIFTS = (
         lambda z, dim, t: row_maximum(z, 0),
         lambda z, dim, t: row_maximum(z, -1),
     ),
+    shifted("smallest-subtracted", lambda z, dim, t: z.amin(dim=dim, keepdim=True)),
     shifted("maximum-before-the-temperature", lambda z, dim, t: row_maximum(z, dim) * t),
     shifted("mean-subtracted", lambda z, dim, t: z.mean(dim=dim, keepdim=True)),
     Misconception(

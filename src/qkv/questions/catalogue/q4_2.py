@@ -116,6 +116,7 @@ QUESTION = Question(
     gradient_part=determined_part,
     misconceptions=(
         Misconception("entropy-in-bits", knobs={"log": torch.log2}),
+        Misconception("entropy-in-base-10", knobs={"log": torch.log10}),
         Misconception("entropy-negated", knobs={"after": lambda h, p, dim: -h}),
         Misconception("zero-times-log-zero", knobs={"terms": terms_with_nan}),
         Misconception("nan-row-dropped", knobs={"terms": terms_with_nan, "after": lambda h, p, dim: h.nan_to_num()}),

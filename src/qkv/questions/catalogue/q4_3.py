@@ -301,6 +301,7 @@ AT_ZERO = (
         lambda z, g: 0,
     ),
     Misconception("refused-at-zero", knobs={"at_zero": lambda z, g: softmax(z, 0.0)}, in_any_words=True),
+    when_zero("smallest-at-zero", lambda z, g: int(z.argmin())),
     when_zero("drawn-at-zero", drawn_by(lambda z: z.softmax(-1))),
     when_zero(
         "nearly-zero-for-zero", drawn_by(lambda z: (z / 0.05).softmax(-1)), drawn_by(lambda z: (z / TINY).softmax(-1))

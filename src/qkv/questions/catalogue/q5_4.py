@@ -158,6 +158,19 @@ def nan_in_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor
     return nan_where_blind(out, mask), weights
 
 
+def mean_in_output(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Set the weights of a blind row to zero after the output was made with equal ones."""
+    out, weights = attention(q, k, v, mask)
+    return torch.where(mask.any(-1, keepdim=True), out, v.mean(-2, keepdim=True)), weights
+
+
+WITH_ONE_MORE_AXIS: tuple[Weigh, ...] = (
+    lambda scores, mask: mask_scores(scores, mask.unsqueeze(1), -1e9).softmax(-1),
+    lambda scores, mask: mask_scores(scores, mask.unsqueeze(1), -1e9).softmax(-1) * mask.unsqueeze(1),
+    lambda scores, mask: mask_scores(scores, mask.unsqueeze(1), -1e9).softmax(-1) * mask,
+)
+
+
 def large_numbers(most: float) -> tuple[Weigh, ...]:
     """Return ways to weigh scores that hide keys by this number in place of infinity, with a minus."""
 
@@ -235,6 +248,10 @@ QUESTION = Question(
         mistake("only-the-values-are-hidden", only_the_values_hidden),
         mistake("nan-in-the-weights-of-a-blind-row", nan_in_weights),
         mistake("nan-in-the-output-of-a-blind-row", nan_in_output),
+        mistake("mean-in-the-output-of-a-blind-row", mean_in_output),
+        Misconception(
+            "mask-with-one-more-axis", knob_sets=tuple({"weigh": way} for way in WITH_ONE_MORE_AXIS), alone=True
+        ),
         mistake("inputs-changed", mask_changed_in_place, queries_changed_in_place),
     ),
 )

@@ -239,7 +239,7 @@ returned = by_knob("result")
 LAYERS = (
     projected_by("projections-swapped", *map(by_named_layers, ("kqv", "qvk", "vkq"))),
     projected_by("not-projected", *map(by_named_layers, ("---", "qk-", "q-v", "-kv"))),
-    projected_by("one-layer-for-two", *map(by_named_layers, ("qqv", "kkv", "qvv"))),
+    projected_by("one-layer-for-two", *map(by_named_layers, ("qqv", "kkv", "qvv", "qkk", "qkq"))),
     Misconception(
         "fallback-after-projection",
         knobs={"sources": lambda query, key, value: (query, key, value), "project": late_fallback},

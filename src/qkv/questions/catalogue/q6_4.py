@@ -102,6 +102,7 @@ QUESTION = Question(
             ),
         ),
         measured("distance-counted-from-one", lambda i, j: (i - j).abs() + 1),
+        measured("distance-squared", lambda i, j: (i - j) ** 2),
         measured("distance-as-a-fraction", lambda i, j: (i - j).abs() / len(i)),
         with_exponent("heads-numbered-from-zero", lambda h, n_heads: 8 * (h - 1) / n_heads),
         with_exponent("number-of-heads-ignored", lambda h, n_heads: h),

@@ -109,7 +109,15 @@ QUESTION = Question(
     misconceptions=(
         mistake("itself", lambda words, positions: (SHARP * len(positions) * positions.mT, positions.mT)),
         mistake("next-token", lambda words, positions: previous_token_head(words, positions)[::-1]),
-        mistake("two-back", at_distance(2)),
+        mistake(
+            "two-back",
+            at_distance(2),
+            lambda words, positions: (
+                (SHARP * len(positions) * positions[2:].mT, positions[:-2].mT)
+                if len(positions) > 2
+                else (0 * positions.mT, positions.mT)
+            ),
+        ),
         mistake("first-token", to_the_first_token),
         mistake("same-word", same_word),
         mistake(

@@ -152,6 +152,40 @@ def wrong_length(slug: str, *counts: Callable[[Tensor], int], empty: int = 0) ->
     )
 
 
+def pieces_stacked(axis: int) -> type:
+    """Return a cache class that keeps a list of what came in, and stacks it along a new axis."""
+
+    class Stacked:
+        def __init__(self) -> None:
+            self.keys: list[Tensor] = []
+            self.values: list[Tensor] = []
+
+        def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+            self.keys.append(k)
+            self.values.append(v)
+            return torch.stack(self.keys, dim=axis), torch.stack(self.values, dim=axis)
+
+        def __len__(self) -> int:
+            return number_of_positions(self.keys)
+
+    return Stacked
+
+
+def whole_buffer(places: int) -> type:
+    """Return a cache class that hands out all of its reserved places, also those that are still empty."""
+
+    def held(old: Any, new: Tensor) -> Any:
+        return appended(old, new)
+
+    def all_places(k: Tensor, v: Tensor, new_k: Tensor, new_v: Tensor) -> tuple[Tensor, Tensor]:
+        empty = places - k.shape[-2]
+        if empty < 0:
+            raise RuntimeError("the buffer is full")
+        return tuple(torch.cat([t, t.new_zeros(*t.shape[:-2], empty, t.shape[-1])], dim=-2) for t in (k, v))  # type: ignore[return-value]
+
+    return cache_variant(held, held, result=all_places)
+
+
 def full_at(capacity: int, error: type[Exception]) -> type:
     """Return a cache class that raises this error where more positions than `capacity` would be held."""
 
@@ -206,6 +240,8 @@ QUESTION = Question(
         returned("keys-and-values-swapped", lambda k, v, new_k, new_v: (v, k)),
         returned("one-tensor-for-both", lambda k, v, new_k, new_v: (k, k), lambda k, v, new_k, new_v: (v, v)),
         returned("values-not-returned", lambda k, v, new_k, new_v: k),
+        mistake("pieces-stacked", *map(pieces_stacked, (0, 1, 2))),
+        mistake("whole-buffer-returned", *map(whole_buffer, (64, 128, 256, 512, 1024, 2048, 4096))),
         returned("stacked", lambda k, v, new_k, new_v: torch.stack([k, v])),
         returned("heads-and-positions-swapped", lambda k, v, new_k, new_v: (k.transpose(1, 2), v.transpose(1, 2))),
         returned("nothing-returned-from-append", lambda k, v, new_k, new_v: None),

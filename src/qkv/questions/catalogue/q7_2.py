@@ -249,7 +249,12 @@ QUESTION = Question(
         Misconception("first-token-not-appended", knobs={"store": not_into_an_empty_cache}),
         Misconception("appended-twice", knob_sets=tuple({"store": store} for store in TWICE)),
         attending("sees-itself-only", lambda keys, values, k, v: (k, v)),
-        attending("cannot-see-itself", lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]), alone=True),
+        attending(
+            "cannot-see-itself",
+            lambda keys, values, k, v: (keys[..., :-1, :], values[..., :-1, :]),
+            lambda keys, values, k, v: tuple(t[..., : max(1, t.shape[-2] - 1), :] for t in (keys, values)),
+            alone=True,
+        ),
         attending("sees-the-oldest-only", lambda keys, values, k, v: (keys[..., :1, :], values[..., :1, :])),
         Misconception(
             "keys-and-values-swapped",

@@ -127,6 +127,19 @@ def column_from(state: Tensor, other: Tensor, position: int) -> Tensor:
     return state
 
 
+def swapped_in_the_edit(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Any:
+    """Return the logits of `corrupt` with row `layer` of state `position` from the clean run: the two are exchanged."""
+    states = run(clean)[1]
+
+    def edit(at: int, state: Tensor) -> Tensor:
+        if at == position:
+            state = state.clone()
+            state[layer] = states[at][layer]
+        return state
+
+    return run(corrupt, edit)[0]
+
+
 def edit_returns_nothing(state: Tensor, other: Tensor, position: int) -> None:
     state[position] = other[position]
 
@@ -164,6 +177,7 @@ QUESTION = Question(
         mistake(
             "layer-and-position-swapped",
             lambda run, a, b, layer, position: patch_activation(run, a, b, position, layer),
+            swapped_in_the_edit,
         ),
         mistake("ids-patched", lambda run, clean, corrupt, layer, position: run(row_from(corrupt, clean, position))[0]),
         mistake("other-states-not-returned", other_states_not_returned),
