@@ -218,7 +218,7 @@ def test_scaling_lab_makes_its_point(visit: Callable[..., Page]):
     expect(largest, "at the start, wider scores still change the largest weight").not_to_have_text(f"{first:.2f}")
     unscaled = float(largest.inner_text())
     lab.locator("input[type=checkbox]").first.check()
-    expect(largest, "dividing by √d_k must make the largest weight small").to_have_text(re.compile(r"^0\.2"))
+    expect(largest, "dividing by √d_k must make the largest weight small").to_have_text(re.compile(r"^0\.[1-4]"))
     assert first < 0.8
     assert unscaled > 0.9
 

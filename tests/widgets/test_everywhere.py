@@ -150,10 +150,49 @@ def test_the_headline_says_how_many_are_alike(open_page: OpenPage):
         page.wait_for_timeout(300)  # the table of a closed fold follows after a pause
         row = [float(weight) for weight in weights.all_text_contents()]
         alike = sum(weight >= 0.9 * row[token] for weight in row) - 1
-        says = f"{thing} finds {alike or 'nothing'} like it"
+        says = f"{thing} finds {f'{alike} like it' if alike else 'no match'}: "
         expect(headline).to_have_text(re.compile(f"^{says}"))
     page.evaluate("it.model.set('kind', 'picture'), it.model.set('token', 10), it.model.set('near', true)")
-    expect(headline).to_contain_text("an ear finds nothing like it.")
+    expect(headline).to_contain_text("an ear finds no match: 0.45 on 3 others.")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize(("kind", "tokens"), [("picture", 64), ("sound", 34), ("graph", 9)])
+def test_the_headline_says_where_all_of_the_weight_is_and_nothing_moves(
+    open_page: OpenPage, kind: str, tokens: int, near: bool
+):
+    page = open_page(width=390)
+    page.add_style_tag(content="main { width: 354px }")
+    widget = show(page, kind=kind, token=0)
+    headline = widget.locator(".qkv-everywhere-found")
+    tokens_are = headline.locator("small").inner_text()
+    height = headline.evaluate("e => e.offsetHeight")
+    assert height < 50
+    for token in range(tokens):
+        page.evaluate("([token, near]) => (it.model.set('token', token), it.model.set('near', near))", [token, near])
+        frame(page)
+        assert headline.evaluate("e => e.offsetHeight") == height
+        says = headline.inner_text().removesuffix(tokens_are).strip()
+        if "no match" in says:
+            assert re.search(r": (0\.\d\d on itself|0\.\d\d on (one other|\d+ others))\.$", says), says
+            continue
+        found = re.search(r"finds (\d+) like it: (0\.\d\d)(?: each|–(0\.\d\d))(?:, rest (0\.\d\d))?\.$", says)
+        assert found, says
+        low, high, rest = (float(found[i] or found[2] if i == 3 else found[i] or 0) for i in (2, 3, 4))
+        count = int(found[1]) + 1
+        assert count * (low - 0.005) + rest - 0.006 <= 1 <= count * (high + 0.005) + rest + 0.006, says
+
+
+@pytest.mark.browser
+def test_the_sun_finds_no_match_and_its_weight_goes_to_many(open_page: OpenPage):
+    """Its weight is spread over the cat and more: the frames of many patches are seen."""
+    widget = show(open_page(width=390), token=6)
+    assert len(framed(widget, least=0.4)) > 10
+    weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
+    others = [weight for i, weight in enumerate(weights) if i != 6 and weight >= 0.005]
+    says = f"the sun finds no match: {1 - weights[6]:.2f} on {len(others)} others."
+    expect(widget.locator(".qkv-everywhere-found")).to_contain_text(says)
 
 
 @pytest.mark.browser

@@ -140,9 +140,19 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
         int(seen.sum()) - 1
     )  # the word on top has a mark of its own
     share = window_mask(N, window).sum() / causal_mask(N).sum()
-    expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * share:.0f} %")
+    cost = layers * share
+    expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * cost:.0f} %")
+    expect(page.locator(".qkv-cone-cost")).to_have_text(f"total cost {100 * cost:.0f} % of one full layer")
     bar = page.locator(".qkv-cone-cost i").evaluate("(e) => Number(e.style.getPropertyValue('--qkv-p'))")
-    assert bar == pytest.approx(float(share), abs=0.001)
+    assert bar == pytest.approx(min(1, float(cost)), abs=0.001)
+
+
+@pytest.mark.browser
+def test_one_more_layer_costs_more(lab: Page):
+    lab.evaluate("shown[0].model.set('window', 6), shown[0].model.set('layers', 6)")
+    expect(lab.get_by_role("status")).to_contain_text("also by cat, at 201 % of the cost of one full layer.")
+    lab.evaluate("shown[0].model.set('layers', 1)")
+    expect(lab.locator("[data-number=cost]")).to_have_text("34 %")
 
 
 @pytest.mark.browser

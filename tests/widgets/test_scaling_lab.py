@@ -111,11 +111,27 @@ def test_one_caption_names_the_dashed_outline_where_it_is_not(lab: Page):
         assert crossed == [], d_k
 
 
-def test_the_sentence_has_the_numbers_of_both_panels(lab: Page):
+@pytest.mark.parametrize("d_k", [16, 256])
+def test_the_sentence_has_the_numbers_of_both_panels(lab: Page, d_k: int):
+    """Its largest weight is that of the tallest bar, not a mean over all queries."""
+    lab.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
     lead = lab.locator(".qkv-lead")
-    expect(lead).to_have_text(re.compile(r"^256 features: scores are\s+±16\.3, mean largest weight 0\.93"))
+    for scaled, scores in ((False, "scores are"), (True, "scores / √dk are")):
+        lab.evaluate("(scaled) => shown[0].model.set('scaled', scaled)", scaled)
+        lab.wait_for_timeout(450)  # the bars glide
+        bars = lab.get_by_role("img", name="weights of one query").get_attribute("aria-label") or ""
+        largest = re.search(r"the largest is ([\d.]+)", bars)
+        assert largest, bars
+        expect(lead).to_have_text(re.compile(rf"^{d_k} features: {scores}\s+±.*, largest weight [01]\.\d\d\."))
+        shown = float(lead.locator("[data-number=largest]").inner_text())
+        assert shown == pytest.approx(float(largest[1]), abs=0.006)
+
+
+def test_the_title_says_when_the_axis_is_finer(lab: Page):
+    title = lab.locator(".qkv-widened")
+    expect(title).not_to_contain_text("finer")
     lab.get_by_role("switch").check()
-    expect(lead).to_have_text(re.compile(r"scores / √dk are\s+±1\.0, mean largest weight 0\.2"))
+    expect(title).to_contain_text("scores, axis 10 × finer")
 
 
 def test_a_line_leads_from_each_score_to_its_weight_in_the_order_of_the_scores(lab: Page):

@@ -30,7 +30,7 @@ const KINDS = {
   picture: {
     first: 10, // the left ear of the cat
     title: () => t`picture`,
-    says: () => t`64 tokens: patches of 2 × 2 pixels`,
+    says: () => t`64 tokens: 2 × 2-pixel patches`,
     nearSays: () => t`touching patches only`,
     label: (n, asking) => t`A picture of ${n} tokens, and where token ${asking} looks.`,
     make: () => imagePatches(PICTURE, PATCH),
@@ -134,17 +134,25 @@ function computed(state) {
 const NAMED = 8; // so many tokens that are like the one that asks have their weights beside them in a picture
 const LIKE = 0.9; // a token is like another if it gets at least this share of that one's weight on itself
 
-/** Return the headline: how many tokens are like the one that asks, and their weights.
+/** Return the headline: how many tokens are like the one that asks, their weights, and where the rest of the weight is.
  * @param {Seen} parts */
 function found({ kind, token, row, name }) {
   const thing = (kind.thing ?? name)(token);
   const alike = [...row].filter((weight) => weight >= LIKE * row[token]);
   const [low, high] = [Math.min(...alike), Math.max(...alike)].map(shown);
   const others = html`<b>${alike.length - 1}</b>`;
-  if (alike.length === 1) return t`${thing} finds nothing like it.`;
-  return low === high
-    ? t`${thing} finds ${others} like it: ${low} each.`
-    : t`${thing} finds ${others} like it: ${low}–${high}.`;
+  const rest = shown(1 - alike.reduce((sum, weight) => sum + weight, 0));
+  if (alike.length === 1) {
+    const seen = row.filter((weight, i) => i !== token && weight >= SEEN).length;
+    if (seen === 0) return t`${thing} finds no match: ${low} on itself.`;
+    return seen === 1
+      ? t`${thing} finds no match: ${rest} on one other.`
+      : t`${thing} finds no match: ${rest} on ${seen} others.`;
+  }
+  const each = low === high ? t`${low} each` : `${low}–${high}`;
+  return rest === shown(0)
+    ? t`${thing} finds ${others} like it: ${each}.`
+    : t`${thing} finds ${others} like it: ${each}, rest ${rest}.`;
 }
 
 const percent = (/** @type {number} */ share) => `${Math.round(1000 * share) / 10}%`;

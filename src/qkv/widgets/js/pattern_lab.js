@@ -42,14 +42,14 @@ const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {nu
 export default widget("PatternLab", {
   own: { held: "" },
   says: (/** @type {State} */ state) => {
-    const { pairs, reaching, isReached } = measured(state);
+    const { cost, reaching, isReached } = measured(state);
     const word = TEXT[state.token - 1];
     const pattern = PATTERNS[state.pattern]();
     if (word !== IT)
-      return t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, at ${percent(pairs)} of the cost.`;
+      return t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, at ${percent(cost)} of the cost of one full layer.`;
     return isReached
-      ? t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, also by ${CAT}, at ${percent(pairs)} of the cost.`
-      : t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, not by ${CAT}, at ${percent(pairs)} of the cost.`;
+      ? t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, also by ${CAT}, at ${percent(cost)} of the cost of one full layer.`
+      : t`${state.layers} layers, ${pattern}: ${word} is reached by ${reaching} words, not by ${CAT}, at ${percent(cost)} of the cost of one full layer.`;
   },
   view: (state, set, id) => html`
     <div class="qkv-cone">
@@ -112,29 +112,32 @@ const count = (/** @type {boolean[]} */ row) => row.filter(Boolean).length;
 const pairsIn = remember((/** @type {boolean[][]} */ mask) => count(mask.flat()), LOOKS);
 const percent = (/** @type {number} */ share) => `${num(100 * share, { places: 0 })} %`;
 
-/** Return the mask, the cone, the share of the pairs, the number of words that reach the top token, and whether cat
- * is one of them.
+/** Return the mask, the cone, the share of the pairs in one layer, the cost of all layers (one layer of full attention
+ * costs 1), the number of words that reach the top token, and whether cat is one of them.
  * @param {Chosen} chosen */
 function measured({ pattern, window, causal, layers, token }) {
   const mask = masks(pattern, window, causal);
   const cone = cones(mask, layers, token - 1);
+  const pairs = pairsIn(mask) / pairsIn(masks("full", 1, causal));
   return {
     mask,
     cone,
-    pairs: pairsIn(mask) / pairsIn(masks("full", 1, causal)),
+    pairs,
+    cost: layers * pairs,
     reaching: count(cone[0]),
     isReached: cone[0][NEEDED],
   };
 }
 
-/** Return the reach of the top token, and the cost as a bar: full attention fills it.
+/** Return the reach of the top token, and the cost: of all layers as a bar, which one layer of full attention fills.
  * @param {State} state */
 function reachAndCost(state) {
-  const share = measured(state).pairs;
+  const { cost } = measured(state);
+  const bar = html`<i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * Math.min(1, cost)) / 1000}"></i>`;
+  const share = html`<b data-number="cost">${percent(cost)}</b>`;
   return html`<div class="qkv-cone-says">
     <p>${reach(state)}</p>
-    <div class="qkv-cone-cost"><span class="qkv-label">${t`cost`}</span><i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * share) / 1000}"></i>
-      <b data-number="cost">${percent(share)}</b></div>
+    <div class="qkv-cone-cost qkv-label">${t`total cost ${bar} ${share} of one full layer`}</div>
   </div>`;
 }
 

@@ -40,7 +40,7 @@ const axisOf = (/** @type {boolean} */ scaled) => AXES[scaled ? "scaled" : "plai
 
 /** @typedef {"largest" | "entropy" | "jacobianNorm"} Metric */
 
-/** The metrics of the softmax, which are means over all queries. The sentence has the first one.
+/** The metrics of the softmax, which are means over all queries.
  * @type {{ key: Metric, places: number }[]} */
 const METRICS = [
   { key: "largest", places: 2 },
@@ -108,24 +108,24 @@ const expectedStd = (/** @type {Pick<State, "d_k" | "scaled">} */ { d_k, scaled 
 const current = (/** @type {Pick<State, "seed" | "d_k" | "scaled">} */ { seed, d_k, scaled }) =>
   sample(seed).levels[D_KS.indexOf(d_k)][scaled ? "scaled" : "plain"];
 
-/** Return the sentence about the width of the vectors, of the scores, and about the weights.
+/** Return the sentence about the width of the vectors, of the scores, and about the largest weight that is drawn.
  * @param {State} state */
 const lead = (state) => {
-  const { std, largest } = current(state);
+  const { std, weights } = current(state);
   const width = html`<b>${num(state.d_k)}</b>`;
   const spread = html`<b data-number="std">${num(std, { places: 1 })}</b>`;
-  const top = html`<b data-number="largest">${num(largest, { places: 2 })}</b>`;
+  const top = html`<b data-number="largest">${num(Math.max(...weights), { places: 2 })}</b>`;
   const isOne = state.d_k === 1;
   if (state.scaled)
     return html`<p class="qkv-lead">${
       isOne
-        ? t`${width} feature: scores / √${DK} are ±${spread}, mean largest weight ${top}.`
-        : t`${width} features: scores / √${DK} are ±${spread}, mean largest weight ${top}.`
+        ? t`${width} feature: scores / √${DK} are ±${spread}, largest weight ${top}.`
+        : t`${width} features: scores / √${DK} are ±${spread}, largest weight ${top}.`
     }</p>`;
   return html`<p class="qkv-lead">${
     isOne
-      ? t`${width} feature: scores are ±${spread}, mean largest weight ${top}.`
-      : t`${width} features: scores are ±${spread}, mean largest weight ${top}.`
+      ? t`${width} feature: scores are ±${spread}, largest weight ${top}.`
+      : t`${width} features: scores are ±${spread}, largest weight ${top}.`
   }</p>`;
 };
 
@@ -176,7 +176,7 @@ function scoresPanel(state, set) {
     set({ apart, pull, d_k: widthAt(pull * Math.max(0.1, out + apart)) });
   });
   return panel({
-    title: scaled ? t`scores / √${DK}, axis × ${ZOOM}` : t`scores: drag their edge`,
+    title: scaled ? t`scores, axis ${ZOOM} × finer` : t`scores: drag their edge`,
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
     kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
