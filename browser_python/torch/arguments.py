@@ -183,6 +183,8 @@ def check_arguments(
         ours = {signature.ours.get(given, given): value for given, value in kwargs.items()}
         if SEVERAL_AS.get(name) in ours:
             several = ours.pop(SEVERAL_AS[name])
+            if isinstance(several, dtype):  # `view` takes one, but not by this name
+                raise TypeError(f"{name}(): argument '{SEVERAL_AS[name]}' must be tuple of ints, not dtype")
             return checked(*(args or (ours.pop(signature.places[0]),)), several, **ours)
         if "out" not in signature.ours and (out := ours.pop("out", None)) is not None:
             return written(name, function(*args, **ours), out)

@@ -92,8 +92,10 @@ QUESTION = Question(
     misconceptions=(
         Misconception(
             "mixed-by-columns",
-            twin=lambda weights, v: weighted_values(weights.mT, v).sum(-2),  # axes of size 1 broadcast, as in einsum
             knobs={"change_weights": lambda weights: weights.mT},
+            twins=(
+                lambda weights, v: weighted_values(weights.mT, v).sum(-2),
+            ),  # axes of size 1 broadcast, as in einsum
         ),
         weighed("softmax-again", lambda weights: weights.softmax(-1)),
         weighed("softmax-over-queries", lambda weights: weights.softmax(-2)),
