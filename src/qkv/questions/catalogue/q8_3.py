@@ -124,7 +124,7 @@ QUESTION = Question(
         scored_by("loss-in-bits", lambda logits, targets: surprise(logits, targets) / math.log(2)),
         Misconception(
             "softmax-over-tokens",
-            twin=softmax_over_all_tokens,
+            twins=(softmax_over_all_tokens,),
             knobs={"measure": lambda logits, targets: -of_targets(logits.log_softmax(1), targets)},
         ),
         scored_by(
