@@ -327,7 +327,9 @@ __version__ = "2.13.0+page"
 newaxis = None
 globals().update(FUNCTIONS)
 globals().update(_TYPES)
-ger = outer
+ger, moveaxis, row_stack = outer, movedim, vstack
+absolute, arctan, arcsin, arccos = abs, atan, asin, acos  # type: ignore[name-defined]  # noqa: F821
+Tensor.absolute = absolute  # type: ignore[attr-defined]
 Tensor.inverse = inverse  # type: ignore[attr-defined]
 Tensor.__module__ = Size.__module__ = "torch"
 Generator.__module__ = "torch._C"  # as PyTorch names it

@@ -16,20 +16,20 @@ from warnings import warn
 
 from .arithmetic import binary_op, where
 from .creation import arange, tensor
-from .dtypes import INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
+from .dtypes import C_NAMES, INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
 from .joining import cat, list_of_tensors, places_of_matrix, stack
 from .linalg import cross as cross_product
 from .missing import refuse
-from .numbers import INTEGERS, Numbers
+from .numbers import Numbers
 from .ordering import bincount
 from .products import scaled
 from .randomness import Generator, default_generator, integers
 from .reductions import NamedResults, along_axis, logaddexp, named_results
 from .shapes import axis_of, whole
-from .tensors import Tensor, laid_out, method, tensor_of, without_gradient
+from .tensors import Tensor, laid_out, made_of, method, tensor_of, without_gradient
 
 
 # ── sums of products ──────────────────────────────────────────────────────────────────────────────
@@ -411,12 +411,14 @@ class TypeOfTensors(type):
 
     def __call__(cls, *data: Any) -> Tensor:
         """Return a tensor of this dtype: zeros of these sizes, or the numbers of nested lists."""
-        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
-        return (
-            tensor([0] * math.prod(data), dtype=cls.kind).view(data)
-            if sizes
-            else tensor(*data or ([],), dtype=cls.kind)
-        )
+        if len(data) == 1 and isinstance(data[0], Tensor) and data[0].dtype is not cls.kind:
+            given, wanted = C_NAMES[data[0].dtype], C_NAMES[cls.kind]
+            options = "device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+            options += "memory_format=(nullopt)"
+            raise TypeError(
+                f"expected TensorOptions(dtype={wanted}, {options}) (got TensorOptions(dtype={given}, {options}))"
+            )
+        return made_of(data, cls.kind)
 
     def __instancecheck__(cls, x: object) -> bool:
         return isinstance(x, Tensor) and x.dtype is cls.kind

@@ -233,6 +233,11 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
     With `keep_in_leaves`, also accumulate the gradients in the leaves' `grad`. Without `retain_graph`, free the tensors
     that the nodes saved, so that a second pass raises an error.
     """
+    for i, (out, g) in enumerate(zip(outs, grads, strict=False)):
+        if out.shape != g.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}."
+            )
     nodes = [node_of(o) for o in outs]
     got: dict[int, Any] = {}
     was = State.grad_enabled

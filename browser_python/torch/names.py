@@ -16,11 +16,11 @@ ScriptDictIterator ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIte
 ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext ShortStorage StaticModule Storage
 StorageBase Stream StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType TYPE_CHECKING Tag TensorType
 ThroughputBenchmark TracingState TupleType Type TypedStorage USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType
-UntypedStorage Use Value abs_ absolute acos_ acosh_ adaptive_avg_pool1d adaptive_max_pool1d addmv_ affine_grid_generator
-alias_copy alpha_dropout alpha_dropout_ amp ao arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan
-arctan_ arctanh arctanh_ are_deterministic_algorithms_enabled as_strided_ as_strided_copy as_strided_scatter asarray
-asin_ asinh_ atan_ atanh_ autocast autocast_decrement_nesting autocast_increment_nesting avg_pool1d bartlett_window
-batch_norm batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
+UntypedStorage Use Value abs_ acos_ acosh_ adaptive_avg_pool1d adaptive_max_pool1d addmv_ affine_grid_generator
+alias_copy alpha_dropout alpha_dropout_ amp ao arccos_ arccosh arccosh_ arcsin_ arcsinh arcsinh_ arctan_ arctanh
+arctanh_ are_deterministic_algorithms_enabled as_strided_ as_strided_copy as_strided_scatter asarray asin_ asinh_ atan_
+atanh_ autocast autocast_decrement_nesting autocast_increment_nesting avg_pool1d bartlett_window batch_norm
+batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
 batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats bilinear binary_cross_entropy_with_logits
 binomial bit bits16 bits1x8 bits2x4 bits4x2 bits8 blackman_window builtins ccol_indices_copy cdouble ceil_ celu celu_
 cfloat chain_matmul chalf channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve
@@ -53,33 +53,32 @@ lu_solve lu_unpack margin_ranking_loss masked math matrix_exp matrix_power matri
 max_pool1d_with_indices max_pool2d max_pool3d memory_format merge_type_from_type_comment miopen_batch_norm
 miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss
 miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
-mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor moveaxis mps mtia multiprocessing mvlgamma nan_to_num_
-narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm native_norm neg_
-negative_ nested nextafter nonzero_static norm_except_dim nuclear_norm onnx ops orgqr ormqr os overrides package
-pairwise_distance parse_ir parse_schema parse_type_comment pca_lowrank pdist per_channel_affine
-per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric permute_copy pixel_shuffle
-pixel_unshuffle platform poisson poisson_nll_loss polar polygamma prelu prepare_multiprocessing_environment
-preserve_format profiler profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 put q_per_channel_axis q_per_channel_scales
-q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qr qscheme quantization quantize_per_channel
-quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
-quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
-quantized_rnn_tanh_cell quasirandom quint2x4 quint4x2 quint8 rad2deg rad2deg_ range real reciprocal_ relu_ renorm
-resize_as_ resize_as_sparse_ resolve_conj resolve_neg return_types rms_norm rnn_relu rnn_relu_cell rnn_tanh
-rnn_tanh_cell round_ row_indices_copy row_stack rrelu rrelu_ rsqrt_ saddmm save scatter_add segment_reduce select_copy
-select_scatter selu selu_ serialization set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
-set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
-set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled set_default_tensor_type
-set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_num_interop_threads set_warn_always
-sigmoid_ signal sin_ sinc_ sinh_ slice_copy slice_inverse slice_scatter slogdet smm solve sparse sparse_bsc
-sparse_bsc_tensor sparse_bsr sparse_bsr_tensor sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc
-sparse_csc_tensor sparse_csr sparse_csr_tensor split_copy split_with_sizes split_with_sizes_copy spmm sqrt_ square_
-squeeze_copy sspaddmm stft storage svd svd_lowrank sym_constrain_range sym_constrain_range_for_size sym_float
-sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum symeig sys t_copy tan_ tanh_ textwrap
-thread_safe_generator threading threshold threshold_ to_dlpack torch torch_version transpose_copy triangular_solve
-triplet_margin_loss trunc_ types uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 unbind_copy unfold_copy
-unify_type_list unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy values_copy version
-view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit wait warnings while_loop
-windows xlogy_ xpu zero_
+mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor mps mtia multiprocessing mvlgamma nan_to_num_ narrow_copy
+native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm native_norm neg_ negative_
+nested nextafter nonzero_static norm_except_dim nuclear_norm onnx ops orgqr ormqr os overrides package pairwise_distance
+parse_ir parse_schema parse_type_comment pca_lowrank pdist per_channel_affine per_channel_affine_float_qparams
+per_channel_symmetric per_tensor_affine per_tensor_symmetric permute_copy pixel_shuffle pixel_unshuffle platform poisson
+poisson_nll_loss polar polygamma prelu prepare_multiprocessing_environment preserve_format profiler
+profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 put q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
+q_scale q_zero_point qint32 qint8 qr qscheme quantization quantize_per_channel quantize_per_tensor
+quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm quantized_lstm_cell
+quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell quantized_rnn_tanh_cell
+quasirandom quint2x4 quint4x2 quint8 rad2deg rad2deg_ range real reciprocal_ relu_ renorm resize_as_ resize_as_sparse_
+resolve_conj resolve_neg return_types rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell round_ row_indices_copy
+rrelu rrelu_ rsqrt_ saddmm save scatter_add segment_reduce select_copy select_scatter selu selu_ serialization
+set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_dtype
+set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype set_autocast_ipu_enabled set_autocast_xla_dtype
+set_autocast_xla_enabled set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
+set_flush_denormal set_num_interop_threads set_warn_always sigmoid_ signal sin_ sinc_ sinh_ slice_copy slice_inverse
+slice_scatter slogdet smm solve sparse sparse_bsc sparse_bsc_tensor sparse_bsr sparse_bsr_tensor
+sparse_compressed_tensor sparse_coo sparse_coo_tensor sparse_csc sparse_csc_tensor sparse_csr sparse_csr_tensor
+split_copy split_with_sizes split_with_sizes_copy spmm sqrt_ square_ squeeze_copy sspaddmm stft storage svd svd_lowrank
+sym_constrain_range sym_constrain_range_for_size sym_float sym_fresh_size sym_int sym_ite sym_max sym_min sym_not
+sym_sqrt sym_sum symeig sys t_copy tan_ tanh_ textwrap thread_safe_generator threading threshold threshold_ to_dlpack
+torch torch_version transpose_copy triangular_solve triplet_margin_loss trunc_ types uint1 uint16 uint2 uint3 uint32
+uint4 uint5 uint6 uint64 uint7 unbind_copy unfold_copy unify_type_list unravel_index unsafe_chunk unsafe_split
+unsafe_split_with_sizes unsqueeze_copy values_copy version view_as_complex view_as_complex_copy view_as_real
+view_as_real_copy view_copy vmap vsplit wait warnings while_loop windows xlogy_ xpu zero_
 """,
     "torch.accelerator": """
 Any Graph cache current_device_idx current_device_index current_stream deprecated device_index empty_cache
@@ -252,8 +251,8 @@ polynomial polysub polyval positive pow printoptions put put_along_axis putmask 
 rec recarray record require resize right_shift rollaxis roots row_stack s_ save savetxt savez savez_compressed
 sctypeDict select setbufsize setdiff1d seterr seterrcall setxor1d shares_memory show_config show_runtime signbit sinc
 sort_complex spacing str_ strings test testing timedelta64 trapezoid tril_indices tril_indices_from trim_zeros
-triu_indices triu_indices_from typecodes typename typing ufunc uint uint16 uint32 uint64 uintc uintp ulong ulonglong
-union1d unique_all unique_counts unique_inverse unique_values unpackbits unstack unwrap ushort vander vecdot vecmat void
+triu_indices triu_indices_from typecodes typename typing uint uint16 uint32 uint64 uintc uintp ulong ulonglong union1d
+unique_all unique_counts unique_inverse unique_values unpackbits unstack ushort vander vecdot vecmat void
 """,
     "numpy.linalg": """
 cond cross diagonal eig eigh eigvals lstsq matmul matrix_norm matrix_transpose multi_dot outer qr slogdet svdvals
@@ -452,12 +451,14 @@ default_generator float64 islice math missing_getattr multinomial raise_missing 
 tensor
 """,
     "numpy": """
-Any CHARACTERS Callable INTEGERS Iterator KINDS NAMED NUMBERS NoReturn OF_CLASS OPERATORS OPTIONS OTHERS SHORT SIGNS
-Sequence UFUNCS UFuncTypeError WHOLE all_integers annotations any_ any_floating apply_to_two array_or_number as_floating
-as_given as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place joined math missing_getattr
-missing_message number_of numbers of_same_kind of_tensors of_two operator plain_key printing product product_from_left
-product_of_matrices promote_operands promoted raise_missing reduction refuse_tensor refuse_text_and_complex
-regular_shape repr_of select_items shapes statistics stays_tensor str_of tensor_of torch torch_dtype wraps write_result
+Any AxisError CHARACTERS Callable EMPTY FunctionType INTEGERS Iterator KINDS NAMED NUMBERS NoReturn OF_CLASS OPERATORS
+OPTIONS OTHERS OTHER_MASK OUT_OF_RANGE REDUCTIONS SAME SHORT SIGNS Sequence UFUNCS UFuncTypeError VALID_INDICES WHOLE
+all_integers annotations any_ any_floating apply_to_two array_or_number as_floating as_given as_numpys as_tensor
+axes_of_key builtins checked_dtype creator division elementwise in_place joined math missing_getattr missing_message
+number_of numbers of_same_kind of_tensors of_two operator plain_key printing product product_from_left
+product_of_matrices promote_operands promoted raise_missing re reduction refuse_reversed refuse_tensor
+refuse_text_and_complex regular_shape repr_of select_items shapes statistics stays_tensor str_of tensor_of torch
+torch_dtype with_numpys_errors wraps write_result
 """,
     "numpy.linalg": """
 Any Callable annotations array_or_number as_floating as_tensor missing_getattr missing_message ndarray of_matrix torch

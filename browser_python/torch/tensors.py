@@ -145,12 +145,15 @@ class Tensor(metaclass=TellsMissing):
     __array_priority__ = 1000
 
     def __init__(self, *data: Any) -> None:
-        """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists."""
-        from .creation import tensor, zeros  # here, because creation.py imports this file
+        """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists.
 
-        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
-        made = zeros(*data, dtype=float32) if sizes else tensor(*data or ([],), dtype=float32)
-        self.__dict__.update(made.__dict__)
+        Of a tensor, make one with the same storage and dtype.
+
+        Raises:
+            TypeError: the argument is a single number with a fraction, or a size is no integer.
+            NotImplementedError: the tensor requires a gradient.
+        """
+        self.__dict__.update(made_of(data, float32).__dict__)
 
     def is_contiguous(self) -> bool:
         return self._strides == strides_of(self.shape) or is_row_major(self.shape, self._strides)
@@ -507,6 +510,24 @@ for _name in ("imag", "grad_dtype", "output_nr"):
 Tensor.real = property(lambda x: x, lambda x, value: refuse("setting `Tensor.real`"))  # type: ignore[attr-defined]
 
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand
+
+
+def made_of(data: tuple[Any, ...], kind: dtype) -> Tensor:
+    """Return what `torch.Tensor` and `torch.LongTensor` make of their arguments, in this dtype but for a tensor.
+
+    See `Tensor.__init__` for the errors.
+    """
+    from .creation import tensor, zeros  # here, because creation.py imports this file
+
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        if data[0].requires_grad:
+            refuse("`torch.Tensor` of a tensor that requires a gradient")
+        return data[0].detach()
+    if len(data) == 1 and isinstance(data[0], float):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+    if len(data) > 1 or (data and isinstance(data[0], INTEGERS) and not isinstance(data[0], bool)):
+        return zeros(*data, dtype=kind)
+    return tensor(*data or ([],), dtype=kind)
 
 
 class Storage:

@@ -44,15 +44,17 @@ def grad(
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         if start is None and out.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not all(x.requires_grad for x in ins):
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
     starts = [ones_like(out) if start is None else start for out, start in zip(outs, starts, strict=True)]
     got = run_backward(outs, starts, False, bool(retain_graph))
     found = tuple(got.get(id(node_of(x))) for x in ins)
     if materialize_grads:
         return tuple(zeros_like(x) if g is None else g for g, x in zip(found, ins, strict=True))
-    if not allow_unused and any(g is None for g in found):
+    if not allow_unused and None in (unused := [None if g is None else i for i, g in enumerate(found)]):
         raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True if this "
-            "is the desired behavior."
+            f"The differentiated Tensor at index {unused.index(None)} appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
         )
     return found
 

@@ -109,10 +109,17 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ, or the sizes do not fit.
     """
-    if bias is not None and x.dtype is not weight.dtype:
-        kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds}")
+    for name, other in (("self", bias), ("mat1", x)):
+        if bias is not None and other.dtype is not weight.dtype:  # type: ignore[union-attr]
+            kinds = f"{TYPE_NAMES[other.dtype]} and {TYPE_NAMES[weight.dtype]}"  # type: ignore[union-attr]
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds}")
     out = x @ (weight if weight.ndim == 1 else weight.mT)
+    if bias is not None and bias.ndim == 1 and weight.ndim == 2 and len(bias) not in (1, len(weight)):
+        shape = [max(1, out.numel() // len(weight)), len(weight)]
+        raise RuntimeError(
+            f"The expanded size of the tensor ({shape[1]}) must match the existing size ({len(bias)}) at non-singleton "
+            f"dimension 1.  Target sizes: {shape}.  Tensor sizes: [{len(bias)}]"
+        )
     return out if bias is None else out + bias
 
 
@@ -822,3 +829,4 @@ for _name, _function in [*globals().items()]:
         _named = {"a": f"{_both}1", "b": f"{_both}2"} if _both else OF_TORCH
         globals()[_name] = check_arguments(_name, _function, _named)
 __getattr__ = missing_getattr("torch.nn.functional")
+logsigmoid.__name__ = "log_sigmoid"  # as torch names it
