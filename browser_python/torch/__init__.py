@@ -210,6 +210,7 @@ from .joining import cat as concatenate
 from .linalg import det
 from .linalg import inv as inverse
 from .linalg import pinv as pinverse
+from .missing import UNDOCUMENTED as _UNDOCUMENTED
 from .missing import missing_getattr as _missing_getattr
 from .modes import (
     enable_grad,
@@ -375,4 +376,9 @@ class _C:
             return None
 
 
+for _module in (nn, optim, optim.lr_scheduler, utils.data):
+    for _thing in vars(_module).values():
+        if isinstance(_thing, type) and _thing.__module__.partition("torch.")[2].startswith(("nn", "optim", "utils")):
+            _thing.__doc__ = _UNDOCUMENTED
+Tensor.__doc__ = _UNDOCUMENTED
 __getattr__ = _missing_getattr("torch")

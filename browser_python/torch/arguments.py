@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from .dtypes import FLOATING, bool_, dtype
-from .missing import refuse
+from .missing import UNDOCUMENTED, refuse
 from .numbers import INTEGERS, NUMBERS, class_name
 from .randomness import Generator
 from .shapes import SizesError
@@ -187,6 +187,7 @@ def check_arguments(
     """
     signature = Signature(name, function, names, skip)
     if not signature.kinds:
+        function.__doc__ = UNDOCUMENTED
         return function
 
     right: set[tuple[Any, ...]] = set()  # the classes of arguments that passed, so that they pass at once again
@@ -229,4 +230,5 @@ def check_arguments(
             raise TypeError(str(error.args[0]).format(name=name, word=SEVERAL_AS.get(name, "size"))) from None
 
     checked.__name__ = checked.__qualname__ = name  # `multiply` is also a name of `mul`
+    checked.__doc__ = UNDOCUMENTED
     return checked

@@ -23,7 +23,7 @@ MODULES = (
     "lstm_step",
     "gru_step",
 )  # a module's functions: the operation is what they call
-HELPERS = {"of_all", "checked", "named_sizes", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
+HELPERS = {"of_all", "checked", "named_sizes", "write_left", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
 
 Locals = dict[str, Any]  # the local variables of a function
 

@@ -668,7 +668,9 @@ def is_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
     """Return zeros of this shape, in the dtype of `g`, with its numbers added at these flat positions."""
-    out = [0.0] * product(shape)
+    size = product(shape)
+    exact = g.dtype.code in "fd" and g.dtype.stored == g.dtype.itemsize  # rounds after each sum, as torch
+    out: Any = array(g.dtype.code, bytes(size * g.dtype.itemsize)) if exact else [0.0] * size
     for p, v in zip(places, g._numbers(), strict=False):
         out[p] += v
     return tensor_of(out, shape, g.dtype)
