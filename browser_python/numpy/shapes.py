@@ -95,6 +95,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> ndarray:
 
 
 def broadcast_to(x: Any, shape: Any) -> ndarray:
+    """Return an array repeated to a shape; a ValueError is raised if it does not broadcast to that."""
     t, sizes = as_tensor(x), (shape,) if isinstance(shape, INTEGERS) else tuple(shape)
     try:
         return ndarray(t.expand(sizes).clone())

@@ -89,7 +89,16 @@ KINDS = {
     "None": Kind("None", (NoneType,)),
 }
 JOIN = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack")
-IN_PYTHON = {"split", "tensordot", "einsum", "unique", "norm", "meshgrid", "save", "load"}  # functions of torch's own in Python
+IN_PYTHON = {
+    "split",
+    "tensordot",
+    "einsum",
+    "unique",
+    "norm",
+    "meshgrid",
+    "save",
+    "load",
+}  # functions of torch's own in Python
 # Arguments that may be left out, but not None.
 NOT_NONE = {f"{name}.dim" for name in ("max", "min", "median", "nanmedian", "prod", "squeeze", "squeeze_")}
 NOT_NONE |= {"arange.end", "where.a", "where.b"}

@@ -428,6 +428,7 @@ def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None)
 
 
 def check_probabilities(numbers: Numbers) -> None:
+    """Raise torch's RuntimeError if a number is no probability."""
     if not all(0 <= v <= 1 for v in numbers):
         raise RuntimeError(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "

@@ -436,15 +436,15 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
         if whole(size, "shapes") < 0:
             raise ValueError("Attempting to broadcast a dimension with negative length!")
     wide: list[int] = []
-    for i, size in enumerate(map(list, sizes)):
-        wide = [1] * (len(size) - len(wide)) + wide
-        for d in range(-1, -len(size) - 1, -1):
-            if size[d] not in (1, wide[d]) and wide[d] != 1:
+    for i, own in enumerate(map(tuple, sizes)):
+        wide = [1] * (len(own) - len(wide)) + wide
+        for d in range(-1, -len(own) - 1, -1):
+            if own[d] not in (1, wide[d]) and wide[d] != 1:
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {size[d]} at {d}! Mismatching argument at index {i} had "
-                    f"{tuple(size)}; but expected shape should be broadcastable to {wide}"
+                    f"Attempting to broadcast a dimension of length {own[d]} at {d}! Mismatching argument at index {i} had "
+                    f"{own}; but expected shape should be broadcastable to {wide}"
                 )
-            wide[d] = size[d] if wide[d] == 1 else wide[d]
+            wide[d] = own[d] if wide[d] == 1 else wide[d]
     return Size(wide)
 
 

@@ -59,6 +59,31 @@ def grad(
     return found
 
 
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradients of one or several tensors to the `grad` of each leaf; `grad_tensors` start those of tensors.
+
+    Raises:
+        RuntimeError: one has no gradient history, or is not a scalar and there is no gradient for it.
+        NotImplementedError: `create_graph` or `inputs` is set.
+    """
+    refuse_set("backward", create_graph=create_graph, inputs=inputs)
+    outs = as_list(tensors)
+    starts = as_list(grad_tensors) if grad_tensors is not None else [None] * len(outs)
+    for i, (out, start) in enumerate(zip(outs, starts, strict=True)):
+        if not out.requires_grad:
+            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+        if start is None and out.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    starts = [ones_like(out) if start is None else start for out, start in zip(outs, starts, strict=True)]
+    run_backward(outs, starts, True, bool(retain_graph))
+
+
 from . import functional  # noqa: E402, F401 (it imports this file)
 from .function import Function  # noqa: E402, F401
 

@@ -46,6 +46,7 @@ class Function:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise torch's RuntimeError: `apply` runs a function."""
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
             "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from .. import reductions
 from ..arguments import check_arguments
 from ..arithmetic import Number, unary_op, where
-from ..creation import arange, full, ones, tensor, zeros_like
+from ..creation import arange, empty_like, full, ones, tensor, zeros_like
 from ..dtypes import C_NAMES, FLOATING, TYPE_NAMES, bool_, finfo, float32, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
@@ -819,6 +819,19 @@ def scaled_dot_product_attention(
     if is_causal or attn_mask is not None:  # a row without any key has the weights 0, not nan
         weights = weights.masked_fill(scores.detach().eq(-math.inf).all(-1, True), 0.0)
     return dropout(weights, dropout_p) @ v
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Return the softmax of logits with random Gumbel noise, over `tau` (Jang et al., 2017).
+
+    With `hard`, the result is 1 at the largest and 0 elsewhere, and its gradient is that of the softmax.
+    """
+    noise = -empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    one = zeros_like(logits).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)
+    return one - soft.detach() + soft
 
 
 OF_TORCH = {"x": "input", "ids": "input", "logp": "input", "q": "query", "k": "key", "v": "value"}
