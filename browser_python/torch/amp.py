@@ -53,7 +53,15 @@ class GradScaler:
         NotImplementedError: it is enabled for another device.
     """
 
-    def __init__(self, device: str = "cuda", *, enabled: bool = True, **settings: Any) -> None:
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         if enabled and device != "cuda":
             refuse(f"`torch.amp.GradScaler` for the device `{device}`")
         if enabled:

@@ -173,7 +173,8 @@ class Signature:
 
     def check_count(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raise torch's TypeError if a required argument is missing; `kwargs` has ours."""
-        missing = [our for our in self.required[len(args) :] if our not in kwargs]
+        numpys = {"dim": "axis", "keepdim": "keepdims"}
+        missing = [our for our in self.required[len(args) :] if our not in kwargs and numpys.get(our) not in kwargs]
         if missing and self.name in ("add", "sub"):
             given, rest = ", ".join(map(class_name, args[self.skip :])), "Tensor other, *, Number alpha = 1"
             taken = rest if self.skip else f"Tensor input, {rest}, Tensor out = None"

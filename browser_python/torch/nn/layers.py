@@ -654,6 +654,9 @@ class MultiheadAttention(Module):
         if self._qkv_same_embed_dim and xs[1].shape != xs[2].shape:
             keys_first, values_first = (x.transpose(0, 1).shape for x in xs[1:])
             raise AssertionError(f"key shape {keys_first} does not match value shape {values_first}")
+        if xs[1].shape[0] != batch:
+            shape = [keys, batch * self.num_heads, self.head_dim]
+            raise RuntimeError(f"shape '{shape}' is invalid for input of size {len(xs[1]) * keys * self.embed_dim}")
         if mask is not None:
             wanted = (n, keys) if mask.ndim == 2 else (batch * self.num_heads, n, keys)
             if mask.shape != wanted:
