@@ -47,7 +47,8 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
 def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
     """Return the names of the tests that fail in the copy, up to the first one; none if all pass.
 
-    If pytest itself fails, return one text that says so.
+    `tests` are all files, which run without their slow tests, or have names of single tests. `options` are pytest's. If
+    pytest itself fails, return one text that says so.
 
     Raises:
         SystemExit: pytest did not find the tests.
@@ -93,7 +94,9 @@ def replay(copy: Path, breakage: dict) -> list[str]:
 
 
 def main() -> int:
-    """Replay the breakages whose names have one of the given words. Return 1 if no test failed for one of them, else 0.
+    """Replay the breakages whose names have one of the given words; without words, all of them.
+
+    Return 1 if no test failed for one of them, or if no breakage has such a name, else 0.
 
     Raises:
         SystemExit: an entry is outdated, or a test fails before anything is broken.

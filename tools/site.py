@@ -149,7 +149,7 @@ def require(present: bool, what: str, command: str) -> None:
 
 
 def bundle() -> str:
-    """Run step 1: bundle the widgets' JavaScript and style for the site. Return an empty report.
+    """Run step 1: bundle the widgets' JavaScript and style for the site, into _build/assets. Return an empty report.
 
     Raises:
         StoppedError: node or a package is missing, or the bundler failed.
@@ -193,7 +193,10 @@ def table_of_contents(options: Options) -> Path:
 
 
 def refresh_cache() -> None:
-    """Delete all cached outputs if the package or a library that they depend on has changed since they were made."""
+    """Delete all cached outputs if the package or a library that they depend on has changed since they were made.
+
+    The cache's folder is there afterwards, with a stamp of what the outputs depend on.
+    """
     stamp, current = CACHE / "stamp", package_fingerprint()
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != current:
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -256,7 +259,7 @@ def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
 
 
 def failure_text(notebook: Any, place: int, why: str) -> str:
-    """Return a report of the cell at which a notebook stopped, and of the reason."""
+    """Return a report of the cell at which a notebook stopped, the one with the index `place`, and of the reason."""
     cell = notebook.cells[place]
     return f"cell {place + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
 
@@ -376,6 +379,8 @@ def run_step(number: str, name: str, step: Callable[[], str]) -> None:
 
 def build(options: Options) -> None:
     """Run all steps and print their times, unless nothing has changed since the last build.
+
+    Pages of languages that are not asked for, and a service worker without an address, are deleted.
 
     Raises:
         StoppedError: a step failed.

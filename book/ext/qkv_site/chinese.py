@@ -78,7 +78,7 @@ def code_points(unicode_range: str) -> range:
 
 @cache
 def font_of(characters: str) -> bytes:
-    """Return one font with these characters, as a woff2 file.
+    """Return one font with these characters, at least one, as a woff2 file.
 
     Raises:
         ExtensionError: one of the characters is in no font.

@@ -30,6 +30,9 @@ class CourseMap(SphinxDirective):
         """Return an empty container with the questions by the chapters' names.
 
         `draw` fills it later, when the titles of all pages are known.
+
+        Raises:
+            ValueError: a line has no colon.
         """
         place = nodes.container(classes=["qkv-map"])
         place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
@@ -97,7 +100,7 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
 
 
 def chapters_of(app: Sphinx) -> list[str]:
-    """Return the names of the chapters that exist, in order."""
+    """Return the names of the chapters that exist, without their folder, in order. Deeper pages are no chapters."""
     found = (page for page in app.env.found_docs if page.startswith("chapters/") and not page.startswith(DEEPER))
     return sorted(page.removeprefix("chapters/") for page in found)
 

@@ -100,7 +100,10 @@ def works(app: Sphinx) -> dict[str, str]:
 
 
 def terms(app: Sphinx) -> dict[str, str]:
-    """Return the anchor of each term of the glossary, by the term in lower case and by its name in other languages."""
+    """Return the anchor of each term of the glossary, by the term in lower case.
+
+    On a translated site, its name there leads to the anchor too.
+    """
     found = app.env.get_domain("std").get_objects()
     anchors = {
         name.lower(): anchor for name, _, kind, document, anchor, _ in found if kind == "term" and document == GLOSSARY

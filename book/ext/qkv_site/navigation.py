@@ -50,7 +50,11 @@ def deeper_of(page: str, pages: set[str]) -> list[str]:
 
 
 def kind(page: str) -> str:
-    """Return the kind of a notebook's page, as the line under its title shows it."""
+    """Return the kind of a notebook's page, as the line under its title shows it: "Chapter 3".
+
+    Raises:
+        KeyError: the page is in another folder than book, chapters, exercises and solutions.
+    """
     if page.startswith(DEEPER):
         return t("Deeper: chapter {n}", n=number_of(page))
     folder = page.partition("/")[0]

@@ -62,7 +62,7 @@ def limits(name: str) -> dict[str, Any]:
 
 
 def names(bundle: str) -> set[str]:
-    """Return the names of the widgets in a saved state."""
+    """Return the names of the widgets in a saved state; "" is among them if it has something that is no widget."""
     return {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
 
 

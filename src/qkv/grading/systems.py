@@ -105,7 +105,10 @@ def _own(found: re.Match[str], is_file: bool) -> str:
 
 
 def _gradescope(folder: str, facts: Facts) -> Owner:
-    """Return the learner of one of Gradescope's folders; of a group, all its members together."""
+    """Return the learner of one of Gradescope's folders; of a group, all its members together.
+
+    If the metadata does not name them, the folder's name stands for the student.
+    """
     people = facts.submitters.get(folder, ())
     ids = [str(person.get(":email") or person.get(":sid") or person.get(":name") or "") for person in people]
     names = ", ".join(str(person.get(":name", "")) for person in people)
