@@ -53,7 +53,7 @@ class KVCache:
         return self.read()
 
     def read(self, start: int = 0, stop: int | None = None) -> KeysAndValues:
-        """Return the keys and values held at start … stop − 1, all of them by default.
+        """Return the keys and values held at start … stop − 1, all of them by default; fewer if fewer are held.
 
         Raises:
             ValueError: the cache is empty.
@@ -230,7 +230,7 @@ class PrefixTree:
         return sum(1 for _ in self._edges(self._root))
 
     def insert(self, ids: Sequence[int], caches: Sequence[KVCache]) -> None:
-        """Store the keys and values of ids from the caches, in whole blocks; known blocks stay as they are.
+        """Store the keys and values of ids from the caches, in whole blocks; known blocks are only marked as used.
 
         The tokens after the last whole block are not stored. If there are then more than max_blocks, the leaves that
         were used longest ago are removed.

@@ -140,7 +140,8 @@ def heatmap(
     decimals=None, no numbers are written.
 
     Raises:
-        ValueError: a weight is below 0 or above 1, or the number of labels does not fit.
+        ValueError: `weights` is not a matrix of finite numbers, a weight is below 0 or above 1, or the number of
+            labels does not fit.
     """
     values = _matrix(weights)
     if values.min() < -1e-6 or values.max() > 1 + 1e-6:
@@ -164,7 +165,7 @@ def matrix(
 ) -> None:
     """Draw numbers of either sign as shaded cells.
 
-    `limit` is the magnitude with the full shade; with None, it is the largest magnitude. With decimals=None, the
+    `limit` is the magnitude with the full shade; with None or 0, it is the largest magnitude. With decimals=None, the
     numbers are left out, for a matrix in which they would be too small to read. Without labels, positions are the
     labels.
 
@@ -271,7 +272,9 @@ class InlineFigure:
 def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
     """Close the figure and return it as the cell's result. A wide figure also gets a second layout, for phones.
 
-    `alt` describes what the figure shows to somebody who cannot see it: the finding, not axes and colours.
+    `fig` itself then has that layout. `alt` describes what the figure shows to somebody who cannot see it: the finding,
+    not axes and colours. `caption` is plain text, shown below it unless it is empty.
+
     Raises:
         ValueError: `alt` is empty.
     """

@@ -202,7 +202,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
     """Set all but the k largest logits to −∞ [Fan et al., 2018].
 
     Shapes:
-        logits (..., vocab)
+        logits (..., vocab)   k at least 1
     Returns:
         logits (..., vocab), k of them unchanged; all of them if k is vocab or more
     """

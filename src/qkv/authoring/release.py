@@ -40,7 +40,7 @@ def released(source: NotebookNode) -> NotebookNode:
 
     Raises:
         ImportError: nbgrader is not installed.
-        RuntimeError: BEGIN SOLUTION stands outside of a solution cell, or END SOLUTION is missing.
+        RuntimeError: BEGIN SOLUTION stands outside of a solution cell or within a solution, or END SOLUTION is missing.
     """
     from nbgrader.preprocessors import (
         CheckCellMetadata,
@@ -70,7 +70,10 @@ def released(source: NotebookNode) -> NotebookNode:
 
 
 def _tidy(cell: NotebookNode) -> None:
-    """Change a cell: remove the empty lines at its end, and the tags that only a solution needs."""
+    """Change a cell: remove the empty lines at its end, and the tags that only a solution needs.
+
+    A cell that only the exercise shows loses the tag remove-cell too.
+    """
     cell.source = cell.source.rstrip()
     tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
     if EXERCISE_ONLY in tags:
@@ -103,7 +106,7 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
 def release_without_solutions(solutions: Path, chapters: Path, handout: Path) -> list[Path]:
     """Write the folder for learners: the exercises, the chapters, and the pages that they link to. Return its files.
 
-    The first cell of each notebook says how to install the package.
+    The setup cell of each notebook is replaced by one that says how to install the package.
 
     Raises:
         FileExistsError: the folder already contains solutions.

@@ -238,7 +238,7 @@ def in_words(slug: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Return the lines of a text for plain output, cut after MAX_MESSAGE characters."""
+    """Return the lines of a text for plain output, cut after MAX_MESSAGE characters. An empty text has no lines."""
     if language().startswith("zh"):
         return _wrapped_chinese(text[:MAX_MESSAGE])
     return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)

@@ -194,7 +194,7 @@ def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
 def _said_in_model(question: Question, answer: Any, report: Report) -> str:
     """Return what a trained model does with an answer in the place of ours.
 
-    It is empty if the question has no model, or if the answer was not attempted.
+    It is empty if the answer was not attempted, and where `say_in_model` is empty.
     """
     if question.in_model is None or report.status == "not attempted":
         return ""
@@ -284,14 +284,20 @@ def _save(report: Report) -> None:
 
 
 def _ideas(question_id: str, kept: dict[str, Any]) -> list[str]:
-    """Return the slugs recognised in the checks of a question, in earlier sessions and in this one."""
+    """Return the slugs of the wrong ideas recognised in the checks of a question, in earlier sessions and in this one.
+
+    `kept` is the question's saved record, {} if there is none.
+    """
     earlier = kept.get("ideas", [])
     ideas = [idea for idea in earlier if isinstance(idea, str)] if isinstance(earlier, list) else []
     return list(dict.fromkeys([*ideas, *_ideas_met.get(question_id, [])]))
 
 
 def _row(question: Question, kept: dict[str, Any]) -> Row:
-    """Return the row of a question in the bar, from the last check of this session or the record of earlier ones."""
+    """Return the row of a question in the bar, from the last check of this session or the record of earlier ones.
+
+    `kept` is that record, {} if there is none.
+    """
     report = _reports.get(question.id)
     if report is not None:
         return Row(question.id, translated(question.title), report.status, report.points, report.max_points)

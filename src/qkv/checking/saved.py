@@ -41,15 +41,19 @@ def load(chapter: int) -> Record:
 
 
 def save(chapter: int, record: Record) -> None:
-    """Save a chapter's record for the working directory. If that fails, do nothing."""
+    """Save a chapter's record for the working directory, in place of what was saved. If that fails, change nothing."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         file = path()
         everything = _read() | {_key(chapter): record}
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=file.parent, suffix=".json")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(everything, stream, indent=1)
-        os.replace(name, file)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump(everything, stream, indent=1)
+            os.replace(name, file)
+        except BaseException:
+            os.unlink(name)
+            raise
 
 
 def _read() -> dict[str, Any]:

@@ -109,6 +109,7 @@ class View:
 
         Raises:
             ValueError: the view shows arrays, there is no such head, or the family's output projection is not known.
+            KeyError: the view has no such part.
         """
         if self._of is None:
             raise ValueError(t("Heads can be switched off only in a model; this view shows arrays."))

@@ -101,7 +101,7 @@ def recurrent(seed: int, rate: float = 2e-2) -> float:
 
 
 def one_matrix(seed: int) -> dict[str, float]:
-    """Return the share of *it* right, by the number of training steps, of a tagger whose W_K is its W_Q."""
+    """Return the share of *it* right, by the number of training steps, of a tagger with W_K = W_Q in each layer."""
 
     def with_one_matrix() -> Tagger:
         model = Tagger()
@@ -268,8 +268,8 @@ def steps_of_one_layer(seed: int) -> dict[str, float]:
 def trained_without(seed: int) -> dict[str, dict[str, float]]:
     """Return what taggers get right that were trained, and are tested, without one part.
 
-    By the part ("nothing", "feed_forward", "residual"): the share of classes right, that of *it*, and a cosine. It is
-    the mean over all pairs of words after the last layer, in 100 new English sentences with *it*.
+    By the part ("nothing", "feed_forward", "residual"): the shares of "classes" and of "it" right, and the "cosine" of
+    two words after the last layer: its mean over all pairs of words of 100 new English sentences with *it*.
     """
     new = sentences("new", 1000, seed=1)
     english = [s for s in new if s.it and s.language == "english"][:100]

@@ -222,7 +222,10 @@ def _share(right: Tensor, asked: Tensor) -> float:
 
 
 def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
-    """Return the true class of each word and the true noun of each *it*, (B, n); −1 at all other places."""
+    """Return the true class of each word and the true noun of each *it*, (B, n) each; −1 at all other places.
+
+    A class is its index in CLASSES, and a noun its index in `all_nouns()`.
+    """
     n = max(len(sentence.words) for sentence in sentences)
     nouns = {noun: i for i, noun in enumerate(all_nouns())}
 
@@ -240,7 +243,7 @@ def tagger_loss(
 ) -> Tensor:
     """Return the sum of two mean cross-entropies, in nats: of the classes of all words, and of the nouns of every *it*.
 
-    A target of −1 does not count.
+    A target of −1 does not count. The loss is nan if there is no noun that counts.
     """
     class_logits, noun_logits = tagger(ids, visit)
     return F.cross_entropy(class_logits.mT, true_classes, ignore_index=-1) + F.cross_entropy(

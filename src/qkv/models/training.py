@@ -44,6 +44,9 @@ def sentences(
 
     `part` is "training", "new" or "combination". They are in both languages or in one, of all kinds or only those with
     *it*, and follow the grammar's rule or one of your own (`qkv.models.grammar.turned` says how to write it).
+
+    Raises:
+        ValueError: there is no such part, or the rule is not valid.
     """
     random = Random(f"{part} {seed}")
     return [draw_from(part, random, language, only_it, rule) for _ in range(n)]
@@ -329,8 +332,9 @@ RECIPES: dict[str, Recipe] = {
 def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
     """Train a model, write its weights into a folder, and return a line that says how good it is.
 
-    `name` is a key of RECIPES. For the repeater, two more files are written: its weights at checkpoints of the
-    training, in 8 bits, and a history of measurements with these weights.
+    `name` is a key of RECIPES. The folder is made if it is missing. Without `steps`, it takes those of the recipe. For
+    the repeater, two more files are written: its weights at checkpoints of the training, in 8 bits, and a history of
+    measurements with these weights.
     """
     recipe = RECIPES[name]
     steps = recipe.steps if steps is None else steps

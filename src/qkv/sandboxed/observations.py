@@ -133,7 +133,8 @@ def _generator_fate(seeded: Seeded, left: tuple[int, Tensor]) -> str:
 def _merge(case: Case, first: Observation, again: Observation) -> Observation:
     """Return the first run's observation, with gradients and unstable steps from the second run.
 
-    If only the second run raised, its exception counts as one of gradients.
+    If only the second run raised, its exception counts as one of gradients. If only the first one did, the step that
+    raised counts as unstable, and there are no gradients.
     """
     if first.raised is None and again.raised is not None:
         return replace(first, gradient_raised=again.raised)
@@ -155,7 +156,7 @@ def _cut_to_second_run(step: Step, result: Any) -> Any:
 
 
 def _almost_equal(a: Any, b: Any) -> bool:
-    """Check whether the results of two runs are equal, up to rounding.
+    """Check whether the results of two runs are equal, tensors up to 1e-5.
 
     With gradients, torch adds numbers in another order, which changes results in float32 by almost 1e-6.
     """

@@ -120,7 +120,10 @@ def _kind(value: Any) -> str:
 
 
 def bounded(text: str, limit: int = MAX_TEXT) -> str:
-    """Return a text that an answer controls, cut to `limit` characters, with unprintable characters as U+FFFD."""
+    """Return a text that an answer controls, cut to `limit` characters, with unprintable ones as U+FFFD.
+
+    Line breaks stay.
+    """
     text = str(text)[: limit + 1]
     if len(text) <= limit and text.isprintable():
         return text

@@ -228,11 +228,16 @@ def map_user(session: int) -> None:
 def watch_session(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
     """Wait until the session ends, and return why. Stop it if the grader asks, or if it uses too much memory.
 
+    Its other processes get a lower priority.
+
     Args:
         control: the socket to the grader
         session: the session's pid
         memory: MB that the session may use
         others: pids of processes that do not belong to the session
+
+    Returns:
+        "stopped", "memory: more than 1024 MB", "signal SIGKILL" or "exit 0", with other numbers and signals
     """
     ended = os.pidfd_open(session)
     poll = select.poll()
@@ -554,8 +559,9 @@ class Session:
     def check(self, question: Any, answer: Any) -> None:
         """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
-        After `MAX_CHECKS` checks of a cell, only the last answer to each question is observed, when the cell ends.
-        Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
+        After `MAX_CHECKS` checks of a cell, only the last answer to each question is observed, when the cell ends; of
+        at most `MAX_CHECKS` questions. Calls of `check` by an answer, by another process, or by a thread that outlives
+        its cell are ignored, as are those whose question is no text.
         """
         if not isinstance(question, str) or self.observe_id or os.getpid() != self.process:
             return

@@ -53,7 +53,7 @@ def xray(fn: Callable[..., Any], *inputs: Any, tokens: int = -2) -> Found:
         inputs  what it is called with; the first one is a tensor. Other tensors with as many axes are followed too
         tokens  the axis of the first input that counts tokens; axis 0, if it lies before that one, counts examples
     Raises:
-        TypeError: the first input is not a tensor with such an axis.
+        TypeError: the first input is not a tensor with such an axis. What the program raises is raised too.
     """
     first = inputs[0] if inputs else None
     if not isinstance(first, Tensor) or not -first.ndim <= tokens < first.ndim:

@@ -90,7 +90,7 @@ class Evidence:
     def output_pairs(self, name: str) -> list[Pair]:
         """Return one output of the answer with the right one, for every case and step in which its shape is right.
 
-        Cases that require an exception are left out. A name that is no output means the first one.
+        Cases that require an exception and empty outputs are left out. A name that is no output means the first one.
         """
         names = self.question.output_names
         j = names.index(name) if name in names else 0

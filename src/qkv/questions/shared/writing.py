@@ -28,7 +28,9 @@ def part(w: Weights, name: str) -> Weights:
 
 
 def block(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> tuple[Tensor, Tensor]:
-    """Run a pre-norm block on the newest tokens, whose keys and values are added to the cache.
+    """Run a causal pre-norm block on the newest tokens, whose keys and values are added to the cache, if there is one.
+
+    `w` has the block's weights by their names. Without a cache, x is all tokens.
 
     Shapes:
         x (B, n, d_model)
@@ -96,7 +98,10 @@ def write(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = No
 
 
 def without_head(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
-    """Return the logits (B, n, vocab) of the writer if one head adds nothing to the residual stream."""
+    """Return the logits (B, n, vocab) of the writer if one head adds nothing to the residual stream.
+
+    `ids` are (B, n); `layer` and `head` count from 0. The weights do not change.
+    """
     name = f"stack.blocks.{layer}.attention.w_o.weight"
     d_head = w[name].shape[1] // n_heads
     w_o = w[name].clone()

@@ -27,7 +27,7 @@ TextOf = Callable[[Case, int], str]
 
 
 def orthogonal_rows(draw: Draw, n: int, d: int) -> Tensor:
-    """Return n rows of length 1 and d features, orthogonal to each other: a product of reflections."""
+    """Return n random rows of length 1 and d features, orthogonal to each other, as float32 (n, d); n is at most d."""
     rows = torch.eye(d, dtype=torch.float64)
     for _ in range(4):
         v = draw.normal(d, dtype=torch.float64)
