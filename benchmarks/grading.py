@@ -235,7 +235,7 @@ def print_time_by_step(n: int) -> None:
 
 
 def grade_class(folder: Path, n: int) -> None:
-    """Grade a class of n submissions, and print its time and memory."""
+    """Grade a class of n submissions with `qkv grade`, and print its time and memory. Errors are those of `ours`."""
     started = time.perf_counter()
     ours(folder, n)
     seconds = time.perf_counter() - started

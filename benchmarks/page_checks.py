@@ -97,7 +97,7 @@ def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Ch
 
 
 def summary(kind: str, checks: list[Check]) -> str:
-    """Return a line with the median and the largest times of some checks."""
+    """Return a line with the median and the largest times of some checks, at least one. `kind` is what they are."""
     first = max(checks, key=lambda check: check.first)
     last = max(checks, key=lambda check: check.last)
     late = [check for check in checks if check.last > check.first]

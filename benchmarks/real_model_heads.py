@@ -304,7 +304,10 @@ def about_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
 
 
 def mean_weights(looks: Looks, layer: int, head: int) -> dict[str, Any]:
-    """Return the mean weights of *it* in one head: on the first and the second noun, for both orders and adjectives."""
+    """Return the mean weights of *it* in one head: on the first and the second noun, for both orders and adjectives.
+
+    `layer` and `head` count from 0. The result is by template and order, and in these by adjective.
+    """
     found = {}
     for template, order in product(TEMPLATES, (0, 1)):
         of = of_template(looks, template.name)

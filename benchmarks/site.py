@@ -215,7 +215,7 @@ class Server:
         return DEFAULTS / "node_modules" / package["name"] / package["inside"]
 
     def body(self, path: str) -> bytes | None:
-        """Return the bytes that are sent for an address; None if there is no file.
+        """Return the bytes that are sent for an address; None if there is no file, also with .js at its end.
 
         They are gzipped unless their format is compressed. In pages, addresses of other hosts become addresses of this
         server.

@@ -194,7 +194,7 @@ def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], devi
 
 
 def rows(sizes: list[int], device: str, seconds: float) -> Iterator[Row]:
-    """Yield a row for every variant and every n. `seconds` is the time for all timings, divided evenly."""
+    """Yield a row for every variant and every n, a power of two. `seconds` is for all timings, divided evenly."""
     for n in sizes:
         generator = torch.Generator().manual_seed(7)
         inputs: dict[str, Inputs] = {}
