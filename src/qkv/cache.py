@@ -169,6 +169,8 @@ def decode_step(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: KVCac
         cache, of one head: (B, 1, n, d)
     Returns:
         out (B, 1, d_v)
+    Raises:
+        ValueError: the shapes do not fit those in the cache, or the cache is full.
     """
     q, k, v = (x_t.unsqueeze(1) @ w for w in (w_q, w_k, w_v))  # (B, 1, 1, d)
     k, v = cache.append(k, v)  # (B, 1, n, d)

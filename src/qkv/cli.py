@@ -140,7 +140,7 @@ def _grade(args: argparse.Namespace) -> int:
     """Run `grade`: in the sandbox if a folder, a zip or an option for credit is given, else for oneself.
 
     Set the language if an option names one, also in the environment. Return the exit code: 2 if the language is unknown
-    or a path does not exist.
+    or a path does not exist, else that of the grading.
     """
     if args.language:
         try:

@@ -54,7 +54,7 @@ _TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, 
 
 
 def _oklab(colour: str) -> np.ndarray:
-    """Return the Oklab coordinates of an sRGB hex colour [Ottosson, 2020]."""
+    """Return the three Oklab coordinates of an sRGB colour, "#rrggbb" [Ottosson, 2020]."""
     srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
@@ -87,7 +87,7 @@ _PALE_UP_TO, _DEEP_FROM = {"weight": 65, "plus": 61, "minus": 66}, {"weight": 78
 
 
 def _css_colours() -> dict[str, str]:
-    """Return the CSS of each colour that figures use: a variable of the palette, or a mixture of two."""
+    """Return the CSS of each colour that figures use, by its hex value: a variable of the palette, or two mixed."""
     mixed = {
         shade: f"color-mix(in oklab,var(--qkv-{name}) {percent}%,var(--qkv-paper))"
         for name, shades in SHADES.items()
@@ -137,7 +137,7 @@ def heatmap(
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 
     weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are the labels. With
-    decimals=None, no numbers are written.
+    decimals=None, no numbers are written. The axes are named "query" and "key".
 
     Raises:
         ValueError: `weights` is not a matrix of finite numbers, a weight is below 0 or above 1, or the number of
@@ -337,7 +337,7 @@ def _svg_of(fig: Figure) -> str:
 
 
 def _simplified(svg: str, alt: str, name: str) -> str:
-    """Return the SVG without what a page does not need, with a class, CSS colours, unique ids and the alt text."""
+    """Return the SVG without what a page does not need, with CSS colours, unique ids, alt text and the class `name`."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
@@ -373,7 +373,7 @@ def _with_unique_ids(svg: str) -> str:
 
 
 def _with_svg_tag(svg: str, alt: str, name: str) -> str:
-    """Return the SVG with a new opening tag: with a class, the alt text, and its widths.
+    """Return the SVG with a new opening tag: with the class `name`, the alt text, and its widths.
 
     The figure fits the column, but not below a width at which its text is still readable.
     """

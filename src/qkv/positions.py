@@ -136,7 +136,7 @@ def _cos_and_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Ten
     """Return the cosine and sine of the angle of each row and pair, (n, d/2), in the dtype of x.
 
     Raises:
-        ValueError: there is not one position for each row of x, or d is odd.
+        ValueError: there is not one position for each row of x, or d is odd or below 2.
     """
     if positions.shape != (x.shape[-2],):
         raise ValueError(

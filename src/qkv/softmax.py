@@ -190,6 +190,7 @@ def sample_token(logits: Tensor, temperature: float, generator: torch.Generator 
         logits (vocab,)
     Returns:
         an id, 0 … vocab − 1; above temperature 0, a draw from `generator`, whose state changes
+        (None: torch's global one)
     Raises:
         ValueError: the temperature is below 0.
     """

@@ -204,7 +204,7 @@ class Block(nn.Module):
         """Return x (B, n, d_model) after self-attention, cross-attention and the feed-forward network.
 
         Only a block made with `cross` has cross-attention, to `memory`. A network of width 0 is left out. A cache gets
-        n new positions.
+        n new positions. The masks are bool, True = may attend.
         """
 
         def attend(y: Tensor, visit_part: Visit) -> Tensor:
@@ -277,8 +277,8 @@ class Stack(nn.Module):
     ) -> Tensor:
         """Return x (B, n, d_model) after all blocks, and in a pre-norm stack after the last norm.
 
-        Each block gets the same masks and memory, and its own of the caches, which get n new
-        positions.
+        Each block gets the same masks (bool, True = may attend) and memory, and its own of the
+        caches, which get n new positions.
         """
         for layer, block in enumerate(self.blocks):
             visit_layer = prefixed(f"{layer}", visit)

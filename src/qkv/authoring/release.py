@@ -92,7 +92,7 @@ def written(notebook: NotebookNode) -> str:
 def release(solutions: Path, exercises: Path) -> list[Path]:
     """Write every exercise that is missing or differs from its solution, and return the paths of those written.
 
-    Errors are those of `released`.
+    No file is removed. Errors are those of `released`.
     """
     changed = []
     for exercise, text in _expected(solutions, exercises):
@@ -163,8 +163,8 @@ def _say_how_to_install(file: Path) -> None:
 def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:
     """Write the `source/` folder of an nbgrader course, from which nbgrader's own commands release and grade.
 
-    Each notebook becomes an assignment. The answers stay, between BEGIN SOLUTION and END SOLUTION. Only cells with the
-    tag solution-only are removed. Returns the files.
+    Each notebook becomes an assignment, `source/03_scaling/03_scaling.ipynb`. The answers stay, between BEGIN SOLUTION
+    and END SOLUTION. Only cells with the tag solution-only are removed. Returns the files.
     """
     files = []
     for path in sorted(solutions.glob("*.ipynb")):

@@ -20,7 +20,10 @@ Record = dict[str, dict[str, Any]]  # by question id: status, points, ideas
 
 
 def path() -> Path:
-    """Return the path of the file: in $QKV_STATE_DIR, or in this system's folder for the state of programs."""
+    """Return the path of progress.json: in $QKV_STATE_DIR, or in this system's folder for the state of programs.
+
+    The file need not exist.
+    """
     if "QKV_STATE_DIR" in os.environ:
         return Path(os.environ["QKV_STATE_DIR"]) / "progress.json"
     if sys.platform == "win32":
@@ -33,7 +36,10 @@ def path() -> Path:
 
 
 def load(chapter: int) -> Record:
-    """Return the saved record of a chapter for the working directory; empty if there is none or it cannot be read."""
+    """Return the saved record of a chapter for the working directory; empty if there is none or it cannot be read.
+
+    Entries that are no dictionaries are left out.
+    """
     record = _read().get(_key(chapter), {})
     if not isinstance(record, dict):
         return {}

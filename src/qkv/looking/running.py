@@ -97,7 +97,7 @@ def _configs(model: Any) -> list[Any]:
 
 
 def _weights(model: Any, out: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Return the weights of each part of a model, (layers, heads, n_q, n_k).
+    """Return the weights of each part of a model on the first text, (layers, heads, n_q, n_k), float32 on the CPU.
 
     Raises:
         ValueError: the model returns none, or its layers differ in shape.

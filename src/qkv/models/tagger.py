@@ -27,7 +27,7 @@ N_MAX = 11  # the longest sentence of the grammar
 
 
 def tagger_shape(n_layers: int = 2, heads: int = 2, d_hidden: int = 64) -> TransformerShape:
-    """Return the sizes of a tagger: 32 features and, unless others are given, 2 heads per layer."""
+    """Return the sizes of a tagger: 32 features; `d_hidden` is the width of the feed-forward network, 0 for none."""
     return TransformerShape(
         vocab_size=len(grammar_vocabulary()),
         d_model=32,
@@ -97,7 +97,11 @@ class Tagger(nn.Module):
     def run(self, sentences: Sequence[Sequence[str]], **settings: Any) -> Places:
         """Run sentences (lists of known words) through the model, and return the tensors at all places.
 
-        The settings are the keyword arguments of `tag`.
+        The settings are the keyword arguments of `tag`. Each tensor has an axis of sentences first.
+
+        Raises:
+            KeyError: a word is not known.
+            ValueError: there is no sentence, one is too long, or a setting is not valid.
         """
         places = Places()
         places.edits.update(self._edits(places, **settings))

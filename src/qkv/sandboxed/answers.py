@@ -50,7 +50,8 @@ def unfit(answer: Any, wants_class: bool) -> Unfit | None:
 def find_borrowed_name(answer: Any) -> str:
     """Return the name of a part of qkv that an answer, or a helper that it calls, refers to; "" if none is found.
 
-    What an answer to another question was given, such as a cache, counts as such a part.
+    What an answer to another question was given, such as a cache, counts as such a part. At most MAX_VISITED objects
+    are looked at.
     """
     to_visit: list[Any] = [answer]
     visited: set[int] = set()

@@ -349,7 +349,10 @@ def isolate_files(scratch: str, memory: int) -> None:
 
 
 def replace_proc(memory: int) -> None:
-    """Mount over /proc a folder with the few files that packages read there, about a machine like any other."""
+    """Mount over /proc a folder with the few files that packages read there, about a machine like any other.
+
+    `memory` is that of the machine, in MB. An OSError says which step failed.
+    """
     flags, options = MS_NOSUID | MS_NODEV | MS_NOEXEC, b"size=64k"
     raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags, options), "hide /proc")
     for name, text in proc_files(memory).items():

@@ -194,7 +194,7 @@ def binary(default: bytes) -> Trait:
 
 
 def records(default: Sequence[dict[str, Any]]) -> Trait:
-    """Make a trait that accepts lists of dictionaries, whose entries it does not check."""
+    """Make a trait that accepts lists of dictionaries, whose entries it does not check, and stores them as a tuple."""
 
     def parse(value: Any) -> tuple[dict[str, Any], ...]:
         if isinstance(value, (str, bytes, dict)) or not all(isinstance(entry, dict) for entry in value):

@@ -114,7 +114,7 @@ class Personal:
         return t("The numbers for “{who}”: {numbers}.", who=who.strip(), numbers=self.said(self.numbers_of(who)))
 
     def as_question(self, reference: Callable[[], tuple[str, float]], result: str) -> Question:
-        """Return the question, whose reference returns a name and a result."""
+        """Return the question, whose reference returns a name and a result. `result` names the result in messages."""
         return Question(
             points=2,
             inputs=(),

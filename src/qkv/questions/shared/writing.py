@@ -61,7 +61,8 @@ def block(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> tuple[Tenso
 def writer(ids: Tensor, w: Weights, n_heads: int, caches: Any = None, block: Block = block) -> tuple[Tensor, Tensor]:
     """Run the whole writer: embeddings and positions, the blocks, the last norm, the unembedding.
 
-    `ids` are the newest tokens. Their keys and values are added to the caches, if there are any.
+    `ids` are the newest tokens. Their keys and values are added to the caches, one for each layer, if there are any.
+    `w` has the weights by their names, and `block` runs a layer.
 
     Shapes:
         ids (B, n)
@@ -110,7 +111,13 @@ def without_head(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -
 
 
 def heads_needed(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Return by how much the loss of the next word rises when each head is lost, (L, H), in nats."""
+    """Return by how much the mean loss of the next word rises, in nats, when each head alone is lost.
+
+    Shapes:
+        ids (B, n), n ≥ 2
+    Returns:
+        (L, H)
+    """
     before = next_token_loss(writer(ids, w, n_heads)[0], ids)
     n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
     rows = [
