@@ -60,7 +60,10 @@ def all_starts(samples: int, window: int, hop: int) -> Sequence[int]:
 def frames_variant(
     starts: Starts = all_starts, after: Callable[[Tensor], Tensor] = lambda frames: frames
 ) -> Callable[..., Tensor]:
-    """Return an answer(signal, window, hop) whose windows begin at `starts`, and are then changed by `after`."""
+    """Return an answer(signal, window, hop) whose windows begin at `starts`, and are then changed by `after`.
+
+    By default it is right.
+    """
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return after(cut(signal, window, starts(len(signal), window, hop)))

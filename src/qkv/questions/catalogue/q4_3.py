@@ -136,7 +136,8 @@ class Sampler:
     def draw(self, logits: Tensor, temperature: float, generator: torch.Generator | None) -> Any:
         """Return one draw as `result` forms it.
 
-        Many ids are drawn at once, and kept for the next calls with the same logits.
+        Many ids are drawn at once, and kept for the next calls with the same logits, whose temperature and generator
+        are not looked at.
         """
         if self.logits is not logits or not self.queue:
             self.logits = logits

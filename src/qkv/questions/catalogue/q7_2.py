@@ -163,7 +163,10 @@ def twice_at_first(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def appended_for_each(first_keys: bool) -> Callable[[Any, Tensor, Tensor], KV]:
-    """Return a store that appends once for the keys, and once more for the values, in this order or the other."""
+    """Return a store that appends twice, and takes the keys of one append and the values of the other.
+
+    With `first_keys`, the keys are those of the first.
+    """
 
     def store(cache: Any, k: Tensor, v: Tensor) -> KV:
         first, second = cache.append(k, v), cache.append(k, v)

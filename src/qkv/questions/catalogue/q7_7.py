@@ -50,7 +50,7 @@ class ProvidedCache:
         """Append new keys and values, and return all so far.
 
         Raises:
-            ValueError: they have another number of axes, or there is no place for them.
+            ValueError: they do not have the four axes (B, 1, n, d), or there is no place for them.
         """
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
