@@ -179,7 +179,10 @@ def _report_on(
 
 
 def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
-    """Say which line of an answer mixes tokens or examples. Empty if none does, or if it cannot be followed."""
+    """Say which line of an answer mixes tokens or examples by mistake.
+
+    Empty if none does, if the answer cannot be followed or not in time, or if the question names no axis of tokens.
+    """
     if question.tokens is None:
         return ""
     try:
