@@ -207,7 +207,7 @@ def _said_in_model(question: Question, answer: Any, report: Report) -> str:
 
 
 def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str = "") -> Report:
-    """Return the report of a verdict, with what the answer printed and which line mixes tokens."""
+    """Return the report of a verdict, with what a wrong answer printed and which line mixes tokens ("": none)."""
     passed = verdict.status == "passed"
     points, max_points = float(question.points if passed else 0), float(question.points)
     card = Card(

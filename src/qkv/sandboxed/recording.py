@@ -133,7 +133,10 @@ def bounded(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def safe_text(say: Callable[[], str]) -> str:
-    """Call `say` for an object's text, and return it bounded, or a note if `say` raises anything but KeyboardInterrupt."""
+    """Call `say` for an object's text, and return it bounded, or a note if `say` raises.
+
+    A KeyboardInterrupt is raised.
+    """
     try:
         return bounded(say())
     except KeyboardInterrupt:
