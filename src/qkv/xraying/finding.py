@@ -158,7 +158,7 @@ def _fault(operations: Sequence[Operation]) -> int | None:
 
 
 def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
-    """Return which line mixes what, with a message, or that none does.
+    """Return which line is the first to mix what, with a message, or that none does.
 
     `followed` has what was counted and the operations of a run, for tokens and then perhaps for examples.
     """
