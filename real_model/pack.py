@@ -131,9 +131,10 @@ class Packer:
 
 
 def packed(state: dict[str, Tensor]) -> tuple[Packer, list[bytes]]:
-    """Return the layers with the common words' rows, and the bytes of the others' rows in pieces.
+    """Return a packer with the layers, the first positions and the common words' rows, and the other rows in pieces.
 
-    `state` is the model's state dictionary, which does not change. No bytes are compressed yet.
+    Each piece has the rows of PIECE words. No bytes are compressed yet. `state` is the model's state dictionary, which
+    does not change.
     """
     state = {name: value.float() for name, value in state.items()}
     packer = Packer()

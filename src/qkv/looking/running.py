@@ -202,7 +202,7 @@ class Effect(NamedTuple):
 
 
 def effect(text: Text, intact: Output, changed: Output) -> Effect:
-    """Return what a run with heads off changed: its loss, its likeliest next tokens, and a cosine with the intact run.
+    """Return what a run with heads off changed: its loss, the 5 likeliest next tokens, a cosine with the intact run.
 
     The loss is the mean of −ln p of the tokens, in nats. The cosine is that of the two mean final states. If the model
     does not predict next tokens, the loss is None, and there are no tokens. Padding does not count.

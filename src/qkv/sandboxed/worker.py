@@ -294,7 +294,7 @@ def private_bytes(pid: int) -> int:
 def run_session(channel: int, memory: int, scratch: str) -> None:
     """Close all files except the channel, give up all rights, set limits, and serve the grader's requests to the end.
 
-    `memory` is in MB.
+    `memory` is in MB. The session works in `scratch`, and has no standard input, output or error.
     """
     os.setsid()  # or a signal to the process group would also reach the worker
     own = os.dup2(channel, CHANNEL, inheritable=False)

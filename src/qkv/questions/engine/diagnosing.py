@@ -178,7 +178,7 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
 def _factor_of(pair: Pair) -> float | None:
     """Return the one factor by which the whole output differs from the right one.
 
-    None if there is no such factor, or it is 1 or 0.
+    None if there is no such factor, or it is 1 or 0, or if the numbers are not finite or the right ones almost 0.
     """
     seen, want = pair.seen.double(), pair.want.double()
     size = float((want * want).sum())
