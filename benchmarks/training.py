@@ -89,7 +89,9 @@ Job = tuple[str, str, str, int]  # where, task, case, seed
 
 
 def train_in_torch(task: str, options: Options, seed: int) -> dict[str, float]:
-    """Train one case with torch, and return its measures.
+    """Train one case of the task "tagger" or "repeater" with torch, and return its measures.
+
+    `options` have the names of TrainLab's traits; `rate` is a factor.
 
     They are the shares of *it* right ("it", "held_out"), or the surprises and the best induction score of a repeater.
     """

@@ -69,7 +69,11 @@ def is_outdated(breakage: dict) -> bool:
 
 
 def require_green(copy: Path, breakages: list[dict]) -> None:
-    """Raise SystemExit if a test fails before anything is broken: it would be red after every breakage as well."""
+    """Run the tests of these breakages on code that is not broken, two at a time, and say so.
+
+    Raises:
+        SystemExit: a test fails, which would be red after every breakage as well, or was not found.
+    """
     tests = sorted({test for breakage in breakages for test in breakage["tests"]})
     files, named = [test for test in tests if "::" not in test], [test for test in tests if "::" in test]
     print(f"Running the tests of {len(breakages)} breakages on code that is not broken …", flush=True)

@@ -263,7 +263,9 @@ SIGNATURE = {
 
 
 def git(*arguments: str, at: Path | None = None, environment: dict[str, str] | None = None) -> str:
-    """Run git in a folder (default: this repository), and return what it prints.
+    """Run git in a folder (default: this repository), and return what it prints, without blanks at its ends.
+
+    `environment` has variables in addition to those of this process.
 
     Raises:
         StoppedError: git failed. The message contains git's own.

@@ -286,7 +286,7 @@ def run_into(cache: Any, paths: list[str]) -> None:
     """Run notebooks, put them with their outputs into a cache, and print their seconds.
 
     Raises:
-        StoppedError: a notebook failed.
+        StoppedError: a notebook failed. Those that had run before are in the cache.
     """
     from jupyter_cache.base import CacheBundleIn
 
@@ -322,6 +322,8 @@ def write_english(options: Options) -> str:
 def write_language(options: Options, language: str) -> str:
     """Run a further step: write the pages in a language into their folder of the site. Return an empty report.
 
+    Its pages of an earlier build are deleted first.
+
     Raises:
         StoppedError: a notebook failed, or Jupyter Book found a problem.
     """
@@ -345,7 +347,7 @@ def write_pages(options: Options, source: Path, toc: Path) -> None:
     """Let Jupyter Book write the pages of a folder, with every warning as an error.
 
     Raises:
-        StoppedError: there was an error or a warning.
+        StoppedError: there was an error or a warning. The pages that Sphinx has read are then deleted from its cache.
     """
     call = CALL.format(blocked=BLOCKED_PACKAGE, at_a_time=(os.cpu_count() or 1) + 1)
     command = [sys.executable, "-c", call, "build", str(source), "-W", "-n", "--keep-going", "-q"]

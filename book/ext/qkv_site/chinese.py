@@ -104,7 +104,7 @@ def regular_subset(file: Path, characters: Iterable[str]) -> TTFont:
 
 
 def merged(pieces: list[TTFont]) -> TTFont:
-    """Merge fonts into one."""
+    """Merge fonts, at least one, into one."""
     return Merger().merge([BytesIO(file_bytes(piece)) for piece in pieces]) if len(pieces) > 1 else pieces[0]
 
 

@@ -92,7 +92,10 @@ def fold_asides(app: Sphinx, document: nodes.document) -> None:
 
 
 def fold_instructions(app: Sphinx, document: nodes.document) -> None:
-    """On a page of exercises, move the paragraphs after the first one, up to its first code, into a `Rest`."""
+    """On a page of exercises, move the paragraphs after the first one, up to its first code, into a `Rest`.
+
+    The page has at least one paragraph.
+    """
     if not app.env.docname.startswith("exercises/"):
         return
     section = document[0]

@@ -77,7 +77,10 @@ class BookStyle(PlainStyle):
     default_sorting_style = ByLabel
 
     def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
-        """Return the title, with its capitals unchanged, as a link to the work's address, if it has one."""
+        """Return the title, with its capitals unchanged, as a link to the work's address, if it has one.
+
+        `which_field` is the field of the entry with the title. With `as_sentence`, a full stop follows it.
+        """
         title, where = field(which_field), address(e)
         linked = href[where, title] if where else title
         return sentence[linked] if as_sentence else linked

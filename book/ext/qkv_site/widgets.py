@@ -36,6 +36,8 @@ VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re
 def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
     """Return the widgets' state without code and layout, as JSON for a script element, and the traits by model id.
 
+    `bundle` is the saved state, as JSON.
+
     The JSON also has the limits of the values that a link may set. `<` is escaped, because `</script` would end the
     element and `<!--` would change how a browser parses it.
     """

@@ -54,12 +54,13 @@ class Group:
         """Remove the groups, whose processes must have ended; give up on one after a second."""
         for folder in self.folders:
             for _ in range(50):
-                with contextlib.suppress(FileNotFoundError):
-                    try:
-                        folder.rmdir()
-                    except OSError:  # the kernel has not yet removed the last process
-                        time.sleep(0.02)
-                        continue
+                try:
+                    folder.rmdir()
+                except FileNotFoundError:
+                    break
+                except OSError:  # the kernel has not yet removed the last process
+                    time.sleep(0.02)
+                    continue
                 break
 
 

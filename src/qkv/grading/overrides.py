@@ -71,7 +71,10 @@ class Overrides:
         return replace(result, status="graded", score=whole.points_of(result.max_score), reason=reason, by_hand=True)
 
     def problems(self, students: Iterable[str], notebooks: Iterable[str]) -> list[str]:
-        """Return a sentence for each line that is about nobody, or about nothing that exists."""
+        """Return a sentence for each line that is about nobody, or about nothing that exists.
+
+        It is about one of these students or everybody, and about one of these notebooks or a question of the course.
+        """
         known, names = set(students), set(notebooks)
         said = []
         for line in self.lines:

@@ -275,7 +275,7 @@ class Reply:
         require(self.skipped or self.position == len(self.content[1]), "no bytes after the last tensor")
 
     def tensor(self, tree: Any, fits: Callable[[torch.dtype, tuple[int, ...]], bool]) -> Tensor:
-        """Read the next tensor, whose dtype and shape `fits` accepts.
+        """Read the next tensor, whose dtype and shape `fits` accepts. In `tree` they are `["tensor", dtype, *sizes]`.
 
         Raises:
             ReplyError: it has another dtype or shape, or too few bytes.
@@ -296,7 +296,8 @@ class Reply:
     def plain(self, tree: Any, depth: int = 0) -> Any:
         """Read a value that `recording.record` can return.
 
-        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values.
+        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values. `depth` is
+        the number of lists and tuples around it.
 
         Raises:
             ReplyError: it is another value, or is too large or too deep.
@@ -325,7 +326,7 @@ class Reply:
 
 
 def read(frame: bytes | bytearray, number: int, schema: Callable[[Reply], T]) -> T:
-    """Read the reply to the request with this number.
+    """Read the reply to the request with this number, as `schema` reads it, from its bytes, to its end.
 
     Raises:
         ReplyError: the reply does not fit the schema.
@@ -550,7 +551,7 @@ def _handed_over(case: Case, done: int, raised: bool) -> list[tuple[Where, Any]]
 def _handed(
     reply: Reply, tree: Any, original: list[tuple[Where, Any]], absent: tuple[str, ...], some: bool
 ) -> tuple[tuple[Where, Any], ...]:
-    """Return the inputs as they are after the run, each with its place.
+    """Return the inputs as they are after the run, each with its place. `original` has them as they were sent.
 
     All inputs must be there, except absent biases. With `some`, loaded weights may be missing, because not all of them
     were loaded.
@@ -583,7 +584,7 @@ def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
 
 
 def _generators(reply: Reply, tree: Any, begun: Sequence[Step]) -> tuple[tuple[int, Tensor], ...]:
-    """Return each generator's seed and state after the run.
+    """Return each generator's seed and state after the run. `begun` are the steps that were started.
 
     Raises:
         ReplyError: there are more or fewer than the case has, or other values.

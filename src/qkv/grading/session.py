@@ -575,7 +575,7 @@ class _Attempt:
     def known(self, question: Question) -> dict[bytes, Verdict]:
         """Return the known verdicts on a question, by the fingerprint of the reply.
 
-        None is known of one's own numbers, where an equal reply may be right for another student.
+        For numbers of one's own, where an equal reply may be right for another student, it is an empty dictionary.
         """
         personal = question.personal and self.names
         return {} if personal else self.grader.known_verdicts(question)

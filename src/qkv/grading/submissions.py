@@ -470,6 +470,8 @@ def without_additions(stem: str) -> str:
 def solution_file(chapter: int) -> Path:
     """Return the path of a chapter's reference solution, in the installed package or else in the course's repository.
 
+    Of several, it is the first by name. A process looks for it once.
+
     Raises:
         FileNotFoundError: there is no solution in either place.
     """

@@ -70,7 +70,10 @@ class Facts:
 
 
 def is_export(names: Collection[str]) -> bool:
-    """Check whether a folder or zip with these files and folders is a whole class, as a system hands it out."""
+    """Check whether a folder or zip with these files and folders is a whole class, as a system hands it out.
+
+    It has Gradescope's metadata, or else at least two names, all in the form of Canvas, Moodle or Blackboard.
+    """
     forms = (CANVAS, MOODLE, BLACKBOARD)
     return METADATA in names or (len(names) > 1 and all(any(form.fullmatch(name) for form in forms) for name in names))
 

@@ -231,9 +231,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a temporary file with these permissions, and rename it to `path`.
+    """Write the text into a temporary file with the permissions `mode`, and rename it to `path`.
 
-    So no reader sees half a file, and no symlink is followed.
+    It replaces a file that is there. So no reader sees half a file, and no symlink is followed.
     """
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)

@@ -84,7 +84,10 @@ def stacked(starts: Starts) -> Callable[..., Tensor]:
 
 
 def padded_at_both_ends(by: Callable[[int, int], int], mode: str = "constant") -> Callable[..., Tensor]:
-    """Return an answer that first adds `by(window, hop)` samples at each end, as programs for spectra do."""
+    """Return an answer that first adds `by(window, hop)` samples at each end, as programs for spectra do.
+
+    `mode` says what they are, in the words of `F.pad`: zeros by default.
+    """
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         added = by(window, hop)

@@ -75,7 +75,8 @@ def entropy_variant(
 ) -> Callable[..., Tensor]:
     """Return an answer(p, dim); each argument replaces one of its steps.
 
-    By default its values are right, but its gradient is NaN where a weight is 0.
+    By default its values are right, but its gradient is NaN where a weight is 0. `terms` makes p log p by `log`,
+    `add_up` sums them, `after` changes the entropy, and `default` is the dim.
     """
 
     def variant(p: Tensor, dim: int = default) -> Tensor:

@@ -155,9 +155,9 @@ def sampler(
 ) -> Callable[..., Any]:
     """Return an answer(logits, temperature, generator); each argument replaces one of its steps.
 
-    By default it is right.
-
-    With `also_at_zero`, `result` is applied to the id at temperature 0 too.
+    By default it is right. `probs` are the probabilities, `at_zero` is what temperature 0 gives, `result` forms what is
+    returned, and `source` chooses the generator. With `also_at_zero`, `result` is applied to the id at temperature 0
+    too.
     """
     drawing = Sampler(probs, result)
 
