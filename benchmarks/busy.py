@@ -82,7 +82,7 @@ def points_alone(printed: str) -> tuple[float, float]:
 def alone(folder: Path) -> tuple[bool, float]:
     """Grade a right notebook for oneself in a folder, and print its points and seconds.
 
-    Return whether it has full marks, and the seconds.
+    Return whether it has full marks, and the seconds. Errors are those of `points_alone`.
     """
     printed, seconds = qkv("grade", hand_in(folder / f"{SLUG}.ipynb"))
     got, most = points_alone(printed)

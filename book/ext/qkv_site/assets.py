@@ -105,7 +105,7 @@ def add_assets(app: Sphinx, config: Config) -> None:
 def add_formula_characters(app: Sphinx, env: BuildEnvironment) -> None:
     """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts.
 
-    Only the English build does this.
+    Only the English build does this. Errors are those of `write_katex`.
     """
     if not is_english():
         return

@@ -154,6 +154,7 @@ def index(app: Sphinx) -> list[dict[str, Any]]:
 def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
     """Yield the places of a page: its sections and terms, and on the page of references all works.
 
+    Each is an anchor, a heading and a text, which is cut on exercises, pages for instructors and deeper pages.
     The works come from the bibliography, because they are not on their page before it is written.
     """
     most = MOST if page.startswith(BRIEF) else MOST_DEEPER if page.startswith(DEEPER) else None

@@ -54,7 +54,8 @@ def count_variant(
 ) -> Callable[..., Any]:
     """Return an answer(vocab, d_model, layers, d_hidden, tied); each argument replaces the count of one part.
 
-    By default it is right.
+    By default it is right. `attend`, `norm` and `feed` count in each layer: attention, both norms, the feed-forward
+    network. `final` counts the last norm, and `tables` the embedding and the output head.
     """
 
     def variant(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
