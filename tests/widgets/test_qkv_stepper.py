@@ -279,6 +279,10 @@ def test_before_the_first_touch_one_number_asks_to_be_dragged_and_there_is_less_
     expect(later.locator("visible=true")).to_have_count(6)
     expect(first).to_have_count(0)
     assert widget.evaluate("e => e.offsetHeight") == height, "nothing below moves"
+    for _ in range(3):
+        page.get_by_role("slider", name="it, number 4").press("ArrowUp")
+    expect(page.locator(".qkv-query-turn")).to_contain_text("below")
+    assert widget.evaluate("e => e.offsetHeight") == height
 
 
 @pytest.mark.browser

@@ -157,7 +157,7 @@ function opening(state, set, id, parts) {
         set({ touched: true, moved: j, was: was(j), ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
       ask: (row) => set({ touched: true, row, moved: -1 }),
     })}
-    <div class="qkv-edited"><p class="qkv-note">↕ ${turnText(turns[asked], asked)}</p>${undo(state, set)}</div>
+    <div class="qkv-edited qkv-query-turn"><p class="qkv-note">↕ ${turnText(turns[asked], asked)}</p>${undo(state, set)}</div>
     ${tables(() => everything(parts, state.tokens))}`;
 }
 
