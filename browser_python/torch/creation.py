@@ -31,7 +31,7 @@ from .dtypes import (
 )
 from .dtypes import dtype as Kind
 from .missing import refuse
-from .numbers import convert_numbers, is_number, plain, to_array
+from .numbers import convert_numbers, is_number, plain, power, to_array
 from .shapes import check_flag, check_sizes, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
@@ -348,6 +348,8 @@ def arange(
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if not step:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
@@ -421,7 +423,7 @@ def logspace(
 ) -> Tensor:
     """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`."""
     steps = number_of_steps(steps)
-    numbers = [base**v for v in points(start, end, steps)]
+    numbers = [power(base, v) for v in points(start, end, steps)]
     return placed(tensor_of(numbers, (steps,), as_dtype(dtype) or State.default_dtype), device, requires_grad)
 
 

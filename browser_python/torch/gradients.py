@@ -261,6 +261,15 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
     return got
 
 
+def check_start(out: Tensor, start: Tensor | None, place: int = 0) -> None:
+    """Raise a RuntimeError if `start`, the gradient that output number `place` starts with, has another shape."""
+    if start is not None and start.shape != out.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {start.shape} and output[{place}] has a shape of "
+            f"{out.shape}."
+        )
+
+
 def store_gradient(n: Node, g: Tensor) -> None:
     """Add a node's gradient to the `grad` of its leaf, or store it in the `grad` of the tensor that retains it.
 

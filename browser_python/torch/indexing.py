@@ -486,6 +486,11 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @method
 def take(x: Tensor, index: Tensor) -> Tensor:
+    """Return the numbers of the flat tensor at these indices, in their shape. One out of bounds is an IndexError."""
+    size = x.numel()
+    for i in index._numbers():
+        if not -size <= i < size:
+            raise IndexError(f"out of range: tried to access index {i} on a tensor of {size} elements.")
     return x.flatten()[index]
 
 

@@ -311,7 +311,10 @@ def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """
     if source.dtype is not x.dtype:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes")
-    x[mask.expand(x.shape)] = source.flatten()[: int(mask.expand(x.shape).sum())]
+    n = int(mask.expand(x.shape).sum())
+    if source.numel() < n:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    x[mask.expand(x.shape)] = source.flatten()[:n]
     return x
 
 

@@ -158,6 +158,10 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={sizes}"
             )
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+        )
     out, at = [], 0
     for s in sizes:
         out.append(x.narrow(d, at, s))
@@ -191,8 +195,10 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
     if not isinstance(k, INTEGERS):
-        ends = [min(i, n) for i in k]
-        return split(x, [max(b - a, 0) for a, b in zip([0, *ends], [*ends, n], strict=True)], dim)
+        before = (ALL,) * axis_of(dim, x.ndim)
+        return tuple(x[(*before, slice(a, b))] for a, b in zip([0, *k], [*k, n], strict=True))
+    if k <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {k}")
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 
 
@@ -347,6 +353,8 @@ def block_diag(*ts: Tensor) -> Tensor:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
             )
+    if not ts:
+        return zeros(1, 0)
     matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
     dt = matrices[0].dtype
     for t in matrices:

@@ -81,6 +81,8 @@ def cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
     Raises:
         RuntimeError: the axis has another size.
     """
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
@@ -303,7 +305,9 @@ def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
         RuntimeError: the matrix is not square, or not floating-point.
     """
     check_matrix("eigh", a)
-    half = a.double().tril() if UPLO == "L" else a.double().mT.tril()
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    half = a.double().tril() if UPLO.upper() == "L" else a.double().mT.tril()
     rows, turned = (half + half.tril(-1).mT).tolist(), True
     n = len(rows)
     while turned:
@@ -469,6 +473,7 @@ def lstsq(a: Tensor, b: Tensor) -> Any:
     Raises:
         NotImplementedError: the columns of the matrix depend on each other.
     """
+    check_matrix("lstsq", a, square=False)
     if int(matrix_rank(a)) < a.shape[1]:
         refuse("`linalg.lstsq` of a matrix whose columns depend on each other")
     left = a.double()

@@ -386,6 +386,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
             [axis_of(d, t.ndim) for d in (ds if isinstance(ds, (list, tuple)) else [ds])]
             for ds, t in zip(dims, (a, b), strict=False)
         ]
+    if len(da) != len(db):
+        raise RuntimeError("both dimension lists should have same length")
     la = [chr(97 + i) for i in range(a.ndim)]
     lb = [chr(65 + i) for i in range(b.ndim)]
     for p, q in zip(da, db, strict=False):

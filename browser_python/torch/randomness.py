@@ -478,7 +478,7 @@ def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dt
 
     They are those of the largest quotients of probability and exponential number.
     """
-    n = len(rows[0])
+    n = len(rows[0]) if rows else 0
     waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []
     for i, row in enumerate(rows):

@@ -424,6 +424,7 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor |
             return g * at / at.sum()
 
         return reduce_rows("", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, rule)
+    check_not_empty(x, axis_of(dim, x.ndim), "median")
     at = reduce_rows("", x, dim, True, place_of_median, int64)
     values = gather(x, dim, at)
     return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
@@ -490,6 +491,8 @@ def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, 
     x = x if dtype is None else x.to(dtype)
     if p == "nuc":
         refuse("the nuclear norm")
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x.dtype]}"
@@ -521,6 +524,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
         if x.dtype.kind < FLOATING:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {TYPE_NAMES[x.dtype]}")
+    if x1.shape[-1] != x2.shape[-1]:
+        sizes = f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. {sizes}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
@@ -641,6 +647,8 @@ def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, ap
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     joined = [t for t in (prepend, x, append) if t is not None]
     if len({t.ndim for t in joined}) > 1:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")

@@ -31,6 +31,8 @@ def upper_gamma(a: float, x: float) -> float:
     """
     if x < 0 or a < 0:
         return math.nan
+    if a == 0:
+        return 0.0 if x > 0 else math.nan
     if x == 0:
         return 1.0
     front = math.exp(-x + a * math.log(x) - math.lgamma(a))

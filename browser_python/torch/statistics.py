@@ -29,6 +29,8 @@ def quantile(
         RuntimeError: the dtype is neither float32 nor float64, or not that of q; a share is not in [0, 1]; another
             interpolation.
     """
+    if not x.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if x.dtype not in (float32, float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):

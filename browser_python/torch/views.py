@@ -315,6 +315,8 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
         RuntimeError: the storage is too short.
     """
     size, stride = [whole(n, "size") for n in size], [whole(step, "stride") for step in stride]
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
     o = x._offset if storage_offset is None else whole(storage_offset, "storage_offset")
     if min(size, default=0) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={size} and strides={stride}")
@@ -450,7 +452,7 @@ def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     n = len(ts)
     shape = [t.numel() for t in ts]
     got = [t.reshape([-1 if j == i else 1 for j in range(n)]).expand(shape) for i, t in enumerate(ts)]
-    return tuple(got) if indexing == "ij" else tuple(t.transpose(0, 1) for t in got)
+    return tuple(got) if indexing == "ij" or n < 2 else tuple(t.transpose(0, 1) for t in got)
 
 
 def atleast_1d(x: Tensor) -> Tensor:

@@ -210,6 +210,43 @@ F.huber_loss(x, x.half() * 2)
 F.gelu(torch.tensor(-math.inf)), F.gelu(x.double())
 """
 
+# Empty tensors, and arguments outside of what a function takes.
+EDGES = """
+torch.meshgrid(torch.arange(3), indexing="xy")
+torch.cross(torch.ones(2, 2), torch.ones(2, 2))
+torch.linalg.cross(torch.ones(2, 3), torch.ones(3))
+torch.mode(torch.zeros(2, 0))
+torch.median(torch.zeros(2, 0), 1)
+torch.zeros(3).masked_scatter_(torch.tensor([True, True, False]), torch.ones(1))
+(torch.ones(2, requires_grad=True) * 2).backward(torch.ones(3))
+(torch.ones(2, requires_grad=True) * 2).backward(torch.ones(2, 1))
+x.requires_grad_(); torch.autograd.grad(x.sum(), x, torch.ones(1))
+torch.linalg.eigvalsh(torch.eye(2), UPLO="x")
+torch.linalg.eigvalsh(torch.tensor([[1., 9.], [2., 3.]]), UPLO="l"), torch.linalg.eigvalsh(torch.tensor([[1., 9.], [2., 3.]]), UPLO="u")
+torch.combinations(torch.ones(2, 2))
+torch.combinations(torch.ones(2), -1)
+torch.combinations(torch.ones(2), 0), torch.combinations(torch.ones(2), 3)
+torch.split(torch.ones(3), [4, -1])
+torch.tensor_split(torch.arange(4), [-1]), torch.tensor_split(torch.arange(4), [-9, 9]), torch.tensor_split(torch.arange(4), [3, 1])
+torch.tensor_split(torch.ones(4), 0)
+torch.block_diag()
+torch.trapezoid(torch.zeros(0)), torch.trapezoid(torch.zeros(2, 0)), torch.trapezoid(torch.zeros(0, 2))
+torch.vander(torch.ones(2, 2))
+torch.quantile(torch.zeros(0), 0.5)
+torch.logspace(0, 1, 3, base=-2)
+torch.tensordot(torch.ones(2, 3), torch.ones(3, 2), ([1], [0, 1]))
+torch.as_strided(torch.ones(3), (2,), (1, 2))
+torch.arange(0, math.inf)
+torch.arange(math.nan)
+torch.multinomial(torch.zeros(0, 3), 1)
+torch.special.gammaincc(torch.zeros(3), torch.tensor([0., 1., -1.]))
+torch.norm(torch.ones(2), "x")
+torch.cdist(torch.ones(2, 3), torch.ones(2, 4))
+torch.diff(torch.tensor(1.))
+torch.take(torch.ones(2), torch.tensor([5]))
+torch.logcumsumexp(torch.tensor([1, 2]), 0)
+"""
+
 EVERY = {name: text for name, text in globals().items() if name.isupper() and isinstance(text, str)}
 OTHER_WORDS = ("expects a tensor with <= 2 dimensions", "has been modified by an inplace operation")
 
