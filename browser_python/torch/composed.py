@@ -68,7 +68,7 @@ def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha:
 def cross(a: Tensor, b: Tensor, dim: int | None = None) -> Tensor:
     """Return the cross products of vectors with three numbers, along an axis: the first one of this size by default.
 
-    Without an axis, it warns.
+    Without an axis, it warns. A RuntimeError is raised if the axis has not this size, or none has.
     """
     if dim is None:
         warn("Using torch.cross without specifying the dim arg is deprecated.", stacklevel=3)
@@ -192,7 +192,7 @@ def nanquantile(x: Tensor, q: Tensor | float, dim: int | None = None) -> Tensor:
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
     """Return the most frequent number along an axis, of several the smallest, and the last of its indices.
 
-    They are the fields `values` and `indices` of the result.
+    They are the fields `values` and `indices` of the result. An empty axis raises an IndexError.
     """
 
     def place(row: Numbers) -> list[int]:
@@ -210,7 +210,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
 
 @method
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
-    """Return the logarithm of the running sum of exponentials along an axis."""
+    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers."""
     check_implemented("logcumsumexp_out", x.dtype)
     d = axis_of(dim, x.ndim)
     sums = list(x.unbind(d))
@@ -232,7 +232,10 @@ def vdot(x: Tensor, other: Tensor) -> Tensor:
 
 
 def trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
-    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`."""
+    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`.
+
+    There is one less than numbers, or none.
+    """
     n = y.shape[dim] - 1
     if n < 0:
         return y
@@ -270,7 +273,10 @@ def unique_consecutive(
 
 
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Return the combinations of r numbers of a vector, as rows."""
+    """Return the combinations of r numbers of a vector, as rows.
+
+    A RuntimeError is raised for another number of axes, and for a negative r.
+    """
     if x.ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
     if r < 0:
@@ -347,7 +353,7 @@ def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def index_put_(x: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values, or with `accumulate` add them, to the places of `x` that one tensor of indices for each axis names.
 
-    Return `x`.
+    Return `x`. Errors are those of an assignment `x[…] = values`.
     """
     if accumulate:
         places = arange(x.numel()).view(x.shape)[tuple(indices)]

@@ -96,7 +96,7 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
 
 @accept_numpy_names
 def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new axis.
+    """Join tensors of one shape along a new axis. Their dtype becomes that to which all promote.
 
     Raises:
         RuntimeError: there are none, or shapes differ.
@@ -134,7 +134,7 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
 
     Raises:
-        RuntimeError: the size is not positive, the sizes do not sum to that of the axis, or there is no axis.
+        RuntimeError: a size is negative, the only one is 0, they do not sum to that of the axis, or there is no axis.
         TypeError: the size is no int or sequence.
     """
     if not x.ndim:
@@ -189,7 +189,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
 
-    They are views. A tensor without axes raises a RuntimeError.
+    They are views. A tensor without axes raises a RuntimeError, and so does a number k below 1.
     """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
@@ -204,7 +204,7 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
-    """Return a copy with the order of these axes reversed."""
+    """Return a copy with the order of these axes reversed: one list of them, or several integers."""
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
     if more and not one:
         raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
@@ -344,6 +344,8 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 
 def block_diag(*ts: Tensor) -> Tensor:
     """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row.
+
+    Without any, its shape is (1, 0).
 
     Raises:
         RuntimeError: a tensor has more than two axes.

@@ -143,10 +143,13 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this scalar to the `grad` of each leaf that it depends on; `gradient` starts that of a tensor.
+    """Add the gradient of this scalar to the `grad` of each leaf that it depends on.
+
+    `gradient` starts that of a tensor. Without `retain_graph`, the graph cannot be used again.
 
     Raises:
-        RuntimeError: the tensor has no gradient history, or is not a scalar and no `gradient` is given.
+        RuntimeError: the tensor has no gradient history, is not a scalar and no `gradient` is given, or that has
+            another shape.
         NotImplementedError: `create_graph` or `inputs` is set.
     """
     refuse_set("backward", create_graph=create_graph, inputs=inputs)

@@ -168,7 +168,10 @@ cummax, cummin = running_extreme("cummax", operator.ge), running_extreme("cummin
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not."""
+    """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not.
+
+    Bools raise a RuntimeError. `assume_unique` changes nothing.
+    """
     given, tested = as_tensor(elements), as_tensor(test_elements)
     if bool_ in (given.dtype, tested.dtype):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
@@ -237,7 +240,8 @@ def searchsorted(
 ) -> Tensor:
     """Return where each number of `v` would be inserted into the sorted vector `a`, in int64 or int32.
 
-    That is before equal numbers, or with `right` or `side="right"` behind them. Several rows are a NotImplementedError.
+    That is before equal numbers, or with `right` or `side="right"` behind them. Another side raises a RuntimeError, and
+    several rows or a `sorter` a NotImplementedError.
     """
     refuse_set("searchsorted", sorter=sorter)
     if side not in (None, "left", "right"):

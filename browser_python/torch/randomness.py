@@ -435,6 +435,8 @@ def multinomial(
 ) -> Tensor:
     """Draw `num_samples` indices with these probabilities, or numbers in proportion to them, for each row.
 
+    Shapes:
+        p (n) or (rows, n); result (num_samples) or (rows, num_samples), int64
     Raises:
         RuntimeError: `p` does not have 1 or 2 axes or a floating-point dtype, a probability is negative, inf or nan, a
             row sums to 0, `num_samples` is not positive, or without replacement exceeds the length of a row.

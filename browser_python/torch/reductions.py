@@ -81,7 +81,7 @@ def reduce_rows(
     """Reduce the axes `dim` with a function `f` of a row, or with the kernel `name`, to a result of the dtype `dt`.
 
     `rule` is the rule for the gradient of `x`, from the gradient `g` of the result `y`. Both have axes of size 1 for
-    the reduced ones.
+    the reduced ones. A `keepdim` that is no bool raises a TypeError.
     """
     check_flag("keepdim", keepdim)
     dims, order, n, m, shape, kept = reduced_by(x, dim)
@@ -117,7 +117,10 @@ def fold_by_kernel(kernel: Kernel, x: Tensor, dims: list[int], y: Tensor, m: int
 
 @method
 def sum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the sum over these axes, or over all numbers; of integers and bools in int64."""
+    """Return the sum over these axes, or over all numbers; of integers and bools in int64.
+
+    With `dtype`, the numbers are converted to it first.
+    """
     if x.dtype is bool_ and dtype is None:
         return reduce_rows("count", x, dim, keepdim, builtins.sum, int64)
     x, dt = as_summed(x, dtype)
@@ -133,7 +136,7 @@ def as_summed(x: Tensor, dtype: Kind | None) -> tuple[Tensor, Kind]:
 
 @method
 def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the mean over these axes, or of all numbers.
+    """Return the mean over these axes, or of all numbers; with `dtype`, they are converted to it first.
 
     Raises:
         RuntimeError: the dtype is not floating-point.
@@ -207,7 +210,10 @@ def std_mean(
 
 @method
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the product over an axis, or of all numbers; of integers and bools in int64."""
+    """Return the product over an axis, or of all numbers; of integers and bools in int64.
+
+    With `dtype`, the numbers are converted to it first.
+    """
     x, dt = as_summed(x, dtype)
     d = None if dim is None else axis_of(dim, x.ndim)
 
@@ -377,7 +383,8 @@ def extreme_with_index(
 ) -> Tensor | NamedResults:
     """Implement `max` and `min`: of two tensors if `dim` is a tensor, of all numbers without `dim`, else along an axis.
 
-    Along an axis, the result is a named tuple (values, indices).
+    Along an axis, the result is a named tuple (values, indices). `kind` is the function's name, `pair` its version for
+    two tensors, `f` for a row, and `arg` for the index.
     """
     if isinstance(dim, Tensor):
         return pair(x, dim)
@@ -484,7 +491,7 @@ def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, 
     """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers.
 
     For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2. A dtype that is
-    not floating-point raises a RuntimeError, and "nuc" a NotImplementedError.
+    not floating-point or another text raises a RuntimeError, and "nuc" a NotImplementedError.
     """
     if isinstance(dim, OtherInteger) and p == "fro":  # torch asks for its length
         raise TypeError("object of type 'numpy.int64' has no len()")
@@ -514,10 +521,12 @@ def dist(a: Tensor, b: Tensor, p: float = 2) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Return the norm of order p of the difference of each row of `x1` and each of `x2`.
 
-    `compute_mode` only chooses torch's way to compute them. Fewer than two axes raise a RuntimeError.
+    `compute_mode` only chooses torch's way to compute them.
 
     Shapes:
         x1 (..., m, d); x2 (..., n, d); result (..., m, n)
+    Raises:
+        RuntimeError: one has fewer than two axes or is not floating-point, d differs, or p is negative.
     """
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
@@ -568,7 +577,7 @@ def softmax_of_row(v: Numbers) -> list[float]:
 
 @method
 def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Tensor:
-    """Return exp x / Σ exp x along an axis, by a kernel if there is one.
+    """Return exp x / Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
         TypeError: no axis is given.
@@ -597,7 +606,7 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
 
 @method
 def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
-    """Return x − log Σ exp x along an axis, by a kernel if there is one.
+    """Return x − log Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
         NotImplementedError: the dtype is not floating-point.
@@ -642,7 +651,7 @@ def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
 def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Return the n-th differences of neighbours along an axis, with `prepend` and `append` joined to it first.
 
-    Bools give whether neighbours differ. A negative n raises a RuntimeError, and so does another number of axes.
+    Bools give whether neighbours differ. A RuntimeError is raised for a negative n, no axes, or other numbers of axes.
     """
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:

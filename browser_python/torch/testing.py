@@ -38,12 +38,13 @@ def assert_close(
     """Compare two tensors or numbers, or two sequences or dictionaries of them.
 
     Without `rtol` and `atol`, the tolerances are those of the dtypes. `msg` is the error's text, or makes it from the
-    usual one.
+    usual one. `allow_subclasses`, `check_device` and `check_layout` change nothing here.
 
     Raises:
         AssertionError: shapes, lengths or keys differ, with `check_dtype` dtypes, or numbers are not close.
         ValueError: only one of `rtol` and `atol` is given.
         TypeError: only one of both is a tensor.
+        NotImplementedError: `check_stride` is set.
     """
     refuse_set("assert_close", check_stride=check_stride)
     if (rtol is None) != (atol is None):

@@ -312,7 +312,8 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     """Return a view of the storage with this shape, these strides and this offset.
 
     Raises:
-        RuntimeError: the storage is too short.
+        RuntimeError: the storage is too short, a size, stride or the offset is negative, or sizes and strides differ in
+            number.
     """
     size, stride = [whole(n, "size") for n in size], [whole(step, "stride") for step in stride]
     if len(size) != len(stride):
@@ -437,7 +438,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape.
 
-    The grid has an axis for each vector, in order; with "xy", the first two are exchanged.
+    The grid has an axis for each vector, in order; with "xy", the first two are exchanged. A 0-d tensor counts as a
+    vector.
 
     Raises:
         RuntimeError: the indexing is another, the dtypes differ, or a tensor has several axes.

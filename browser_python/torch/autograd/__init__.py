@@ -32,8 +32,8 @@ def grad(
     cannot be used again.
 
     Raises:
-        RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, or an input
-            was not used.
+        RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, one of these
+            has another shape than its output, or an input was not used.
         NotImplementedError: `create_graph` or `is_grads_batched` is set.
     """
     refuse_set("grad", create_graph=create_graph, is_grads_batched=is_grads_batched)
