@@ -212,7 +212,7 @@ class _Cell(NamedTuple):
 def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int | None) -> None:
     """Draw a square for each value, in the colours of its cell, and write the value in it with so many decimals.
 
-    With None for `decimals`, no number is written, and there are no gaps between the squares.
+    With None for `decimals`, no number is written, there are no gaps between the squares, and a cell of 0 % has none.
     """
     n_rows, n_columns = values.shape
     side, gap = (0.92, 0.04) if decimals is not None else (1.0, 0.0)

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 def released(source: NotebookNode) -> NotebookNode:
-    """Return the exercise for a solution.
+    """Return the exercise for a solution, which does not change.
 
     Raises:
         ImportError: nbgrader is not installed.

@@ -179,7 +179,10 @@ def _report_on(
 
 
 def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
-    """Say which line of an answer mixes tokens or examples. Empty if none does, or if it cannot be followed."""
+    """Say which line of an answer mixes tokens or examples by mistake.
+
+    Empty if none does, if the answer cannot be followed or not in time, or if the question names no axis of tokens.
+    """
     if question.tokens is None:
         return ""
     try:
@@ -204,7 +207,7 @@ def _said_in_model(question: Question, answer: Any, report: Report) -> str:
 
 
 def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str = "") -> Report:
-    """Return the report of a verdict, with what the answer printed and which line mixes tokens."""
+    """Return the report of a verdict, with what a wrong answer printed and which line mixes tokens ("": none)."""
     passed = verdict.status == "passed"
     points, max_points = float(question.points if passed else 0), float(question.points)
     card = Card(

@@ -133,7 +133,7 @@ class View:
         return found
 
     def _answer(self, off: Sequence[Sequence[int]]) -> None:
-        """Measure the heads that the reader has switched off in the widget, unless that is known.
+        """Measure the heads that the reader has switched off in the widget, if any, unless that is known.
 
         Each is [part, layer, head]. If they cannot be switched off, the widget gets the reason instead.
         """

@@ -99,6 +99,8 @@ def _configs(model: Any) -> list[Any]:
 def _weights(model: Any, out: Mapping[str, Any]) -> dict[str, Tensor]:
     """Return the weights of each part of a model on the first text, (layers, heads, n_q, n_k), float32 on the CPU.
 
+    Parts and layers without weights are left out.
+
     Raises:
         ValueError: the model returns none, or its layers differ in shape.
     """

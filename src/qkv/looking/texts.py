@@ -16,7 +16,8 @@ from qkv.words import t
 def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
     """Return the inputs of a model's forward for one text, (1, n) each, on the model's device.
 
-    `text` is a string, ids, or what a tokenizer returned; of this, what `model.forward` does not take is left out.
+    `text` is a string, ids, or what a tokenizer returned; of this, what `model.forward` does not take is left out. A
+    list of one text counts as this text.
 
     Raises:
         ValueError: `text` is none of these, there are several texts or fewer than two tokens, or the model cannot take

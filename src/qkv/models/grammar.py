@@ -267,7 +267,7 @@ def part_of(sentence: Sentence) -> str:
 def combinations(sentence: Sentence) -> Iterator[Words]:
     """Yield the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective.
 
-    A sentence without *it* has none.
+    A sentence without *it* has none, and one whose *it* stands for no noun neither.
     """
     if sentence.noun is None:
         return

@@ -73,10 +73,11 @@ class Handle:
         return _access[self].call("", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function that calls this method of the hidden implementation.
+        """Return a function that calls this method of an object that the hidden implementation made.
 
         Raises:
-            AttributeError: the question names no such method.
+            AttributeError: the question names no such method, or this is the implementation itself, which can only be
+                called.
         """
         access = _access[self]
         if name.startswith("_") or access.number == 0 or name not in access.methods:

@@ -198,6 +198,7 @@ class Run:
         """Return a copy of an input, so that the answer cannot change the case itself, and note the copy in `inputs`.
 
         For a placeholder, return the object for which it stands; for a state, the one that an earlier step returned.
+        Numbers and texts are returned as they are.
         """
         if isinstance(value, Tensor):
             return self.copy_tensor(value, where)

@@ -321,7 +321,7 @@ def run_session(channel: int, memory: int, scratch: str) -> None:
 def join_new_keyring() -> None:
     """Join a new session keyring, so that the keys of the user who started the grader are out of reach.
 
-    On a kernel that has no keyrings, this has no effect.
+    On a kernel that has no keyrings, or a processor that is not in SYS_KEYCTL, this has no effect.
     """
     machine = os.uname().machine
     if machine in SYS_KEYCTL:

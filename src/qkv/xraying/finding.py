@@ -120,7 +120,10 @@ def _longer_run(
 
 
 def _longer(value: Any, axis: int | None, sizes: set[int], grow: Callable[[int], int]) -> Any:
-    """Return an input with its last slots repeated along an axis; if it has no such axis, along all of these sizes."""
+    """Return an input with its last slots repeated along an axis, until there are grow(n) in place of n.
+
+    With None for the axis, they are repeated along each axis whose size is one of `sizes`. What is no tensor stays.
+    """
     if not isinstance(value, Tensor):
         return value
     for a in [axis] if axis is not None else range(value.ndim):
@@ -155,7 +158,7 @@ def _fault(operations: Sequence[Operation]) -> int | None:
 
 
 def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
-    """Return which line mixes what, with a message, or that none does.
+    """Return which line is the first to mix what, with a message, or that none does.
 
     `followed` has what was counted and the operations of a run, for tokens and then perhaps for examples.
     """
