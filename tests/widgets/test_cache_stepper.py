@@ -283,9 +283,7 @@ def test_the_work_is_the_sum_of_the_rows_so_far(page: Page, step: int):
         ({"step": 8, "changed": 0}, "1 row computed, 8 kept", "9 rows computed"),
     ],
 )
-def test_the_headline_counts_the_rows_that_are_drawn(
-    page: Page, values: dict[str, int], with_cache: str, without: str
-):
+def test_the_headline_counts_the_rows_that_are_drawn(page: Page, values: dict[str, int], with_cache: str, without: str):
     put(page, **values)
     for cached, said in ((True, with_cache), (False, without)):
         choose(page, cached=cached)
@@ -321,9 +319,7 @@ def test_the_cache_s_size_after_each_step_is_in_the_table(page: Page):
 def test_a_word_is_pressed_and_the_arrow_keys_go_on_from_it(page: Page):
     page.locator(".qkv-kv-word").get_by_text("because").click()
     expect(page.get_by_role("radio", name="because")).to_be_checked()
-    expect(page.locator("[data-number=notice]")).to_have_text(
-        "k and v of 5 words come from the cache."
-    )
+    expect(page.locator("[data-number=notice]")).to_have_text("k and v of 5 words come from the cache.")
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="it", exact=True)).to_be_checked()
     assert page.evaluate("shown[0].model.get('step')") == 5
