@@ -518,6 +518,7 @@ class _Attempt:
         """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
 
         The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        `crash` says what happened. An AgainError can come from `reference_passes`.
         """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)

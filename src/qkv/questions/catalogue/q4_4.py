@@ -75,9 +75,9 @@ def precision(z: Tensor, target: float) -> float:
 
 
 def weight_at(case: Case, temperature: float) -> str | None:
-    """Say which largest weight a wrong temperature gives, and which was asked for.
+    """Return a text that says which largest weight a wrong temperature gives, and which was asked for.
 
-    None for a temperature of 0 or less.
+    For a temperature of 0 or less, return None.
     """
     if temperature <= 0:
         return None
