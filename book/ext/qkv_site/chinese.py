@@ -78,7 +78,7 @@ def code_points(unicode_range: str) -> range:
 
 @cache
 def font_of(characters: str) -> bytes:
-    """Return one font with these characters, as a woff2 file.
+    """Return one font with these characters, at least one, as a woff2 file.
 
     Raises:
         ExtensionError: one of the characters is in no font.
@@ -104,7 +104,7 @@ def regular_subset(file: Path, characters: Iterable[str]) -> TTFont:
 
 
 def merged(pieces: list[TTFont]) -> TTFont:
-    """Merge fonts into one."""
+    """Merge fonts, at least one, into one."""
     return Merger().merge([BytesIO(file_bytes(piece)) for piece in pieces]) if len(pieces) > 1 else pieces[0]
 
 

@@ -131,7 +131,7 @@ def _environment() -> dict[str, str]:
 def _parse_output(stdout: str) -> ChildOutput:
     """Separate the child's messages, the lines of JSON, from its feedback.
 
-    Of the messages, the last activity and the result are returned. Lines that are no JSON are left out.
+    Of the messages, the last activity and the result are returned. A message that is no JSON is left out.
     """
     output = ChildOutput()
     for line in stdout.splitlines(keepends=True):

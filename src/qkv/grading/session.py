@@ -158,9 +158,12 @@ class Grader:
         return result(work, self.settings, questions, marks, reason, tuple(attempt.missing), attempt.failed_cells())
 
     def reference_passes(self, question: Question) -> bool:
-        """Check whether the reference solution gets full points on this machine.
+        """Check whether the reference solution gets full points for this question on this machine.
 
         It runs in a new worker, for which the present one is ended, unless it passed less than `REFERENCE_SECONDS` ago.
+
+        Raises:
+            AgainError: its session waited for a processor, and other notebooks are graded at the same time.
         """
         if time.monotonic() - self.reference_passed.get(question.id, -REFERENCE_SECONDS) < REFERENCE_SECONDS:
             return True
@@ -174,7 +177,7 @@ class Grader:
         return False
 
     def cases_of(self, question: Question) -> list[Case]:
-        """Return the question's inputs. They depend only on the question, the seed and the secret."""
+        """Return the question's inputs, drawn once. They depend only on the question, the seed and the secret."""
         if question.id not in self.cases:
             settings = self.settings
             drawn = hashlib.sha256(f"{settings.secret}/{settings.seed}/{question.id}".encode()).digest()
@@ -182,7 +185,10 @@ class Grader:
         return self.cases[question.id]
 
     def encoded_cases_of(self, question: Question) -> list[wire.Encoded]:
-        """Return the question's inputs, encoded once for all sessions: a list of cases for each message."""
+        """Return the question's inputs, encoded once for all sessions: a list of cases for each message.
+
+        All cases are in one message; only a test of implementations gets one message for each case.
+        """
         if question.id not in self.encoded_cases:
             cases = [strip_case(case) for case in self.cases_of(question)]
             messages = [[case] for case in cases] if question.of_implementations else [cases]
@@ -431,6 +437,8 @@ class _Attempt:
     def check(self, session: _Session, asked: str, place: tuple[int, int]) -> None:
         """Mark the answer that was passed to a check, unless an earlier session already came this far and marked it.
 
+        A question that is not graded here is passed over, and so is a check that is not the only one to be observed.
+
         Args:
             session: the session, which waits in the check
             asked: the id of the question
@@ -510,6 +518,7 @@ class _Attempt:
         """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
 
         The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        `crash` says what happened. An AgainError can come from `reference_passes`.
         """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)
@@ -567,7 +576,7 @@ class _Attempt:
     def known(self, question: Question) -> dict[bytes, Verdict]:
         """Return the known verdicts on a question, by the fingerprint of the reply.
 
-        None is known of one's own numbers, where an equal reply may be right for another student.
+        For numbers of one's own, where an equal reply may be right for another student, it is an empty dictionary.
         """
         personal = question.personal and self.names
         return {} if personal else self.grader.known_verdicts(question)
@@ -753,6 +762,8 @@ class _Session:
     def wait_for_reply(self, seconds: float) -> float:
         """Wait until a reply begins, and return the seconds within which all of it has to arrive.
 
+        The session may use `seconds` of processor time. `used` and `starved` then say what it took.
+
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
@@ -821,7 +832,7 @@ def answer_call(call: replies.Call) -> dict[str, Any]:
 
 
 def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
-    """Return a verdict as a row of the result."""
+    """Return a verdict as a row of the result: all points if the answer has passed, else none."""
     return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),
