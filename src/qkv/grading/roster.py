@@ -85,7 +85,8 @@ class Roster:
     def fitting(self, student: str, owner: Owner | None) -> list[Person]:
         """Return the learners of the list that a submission can be from; none if no name fits.
 
-        The first name that fits one learner alone decides. Else all that the first fitting name fits are returned.
+        The first name that fits one learner alone decides. Else all that the first fitting name fits are returned. Of a
+        submission from Moodle only the full name is compared.
         """
         names = [student, *((owner.id, owner.name) if owner else ())]
         if owner and owner.system == "Moodle":  # the number of a participant is in no list
@@ -109,7 +110,7 @@ class Roster:
     def names_of(self, student: str, owner: Owner | None) -> tuple[str, ...]:
         """Return the names that only this learner has: the one shown first, then the folder's, and those of the list.
 
-        A student who is not in the list has only the folder's name.
+        A student who fits nobody in the list, or several, has only the folder's name.
         """
         person = self.person_of(student, owner)
         if person is None:
@@ -144,6 +145,8 @@ NO_ROSTER = Roster()
 
 def read_roster(path: Path) -> Roster:
     """Read the list of a class. A table without a known column is a list of names without a header.
+
+    Rows without a name, and the row of a gradebook with the points possible, are left out.
 
     Raises:
         OSError: the file cannot be read.

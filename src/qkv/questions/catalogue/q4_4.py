@@ -75,9 +75,9 @@ def precision(z: Tensor, target: float) -> float:
 
 
 def weight_at(case: Case, temperature: float) -> str | None:
-    """Say which largest weight a wrong temperature gives, and which was asked for.
+    """Return a text that says which largest weight a wrong temperature gives, and which was asked for.
 
-    None for a temperature of 0 or less.
+    For a temperature of 0 or less, return None.
     """
     if temperature <= 0:
         return None
@@ -185,8 +185,8 @@ def geometric_mean(low: float, high: float) -> float:
 def wrong_half(factor: float, middle: Callable[[float, float], float]) -> Answer:
     """Return an answer that bisects a range around the widest gap, and keeps the wrong half each time.
 
-    So its first step decides at which end it stops, and it returns that end. `middle` is the mean that halves the
-    range.
+    So its first step decides at which end it stops, and it returns that end. The range is from the gap divided by
+    `factor` to the gap times `factor`; `middle` is the mean that halves it.
     """
 
     def answer(z: Tensor, target: float) -> float:
@@ -208,7 +208,8 @@ Ends = Callable[[Tensor, float], tuple[float, float]]
 def widened(start: Callable[[Tensor], float], factor: float = 2.0, low: float | None = None) -> Ends:
     """Return a function(z, target) for the ends of a range, which begins as one number and is widened to contain T.
 
-    With `low`, that is the lower end instead.
+    The number is `start(gaps below the largest score)`; an end is divided or multiplied by `factor` until it is far
+    enough. With `low`, that is the lower end instead.
     """
 
     def ends(z: Tensor, target: float) -> tuple[float, float]:
