@@ -288,6 +288,10 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tenso
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the powers of a vector's numbers as rows, from the exponent N − 1 down to 0, or with `increasing` up from 0.
+
+    N is the vector's length by default. Another number of axes raises a RuntimeError.
+    """
     if x.ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     powers = arange(len(x) if N is None else N)
