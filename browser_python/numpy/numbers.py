@@ -38,7 +38,8 @@ class generic:  # noqa: N801
         Methods that would return an array without axes return a number instead, as `x.round()`.
 
         Raises:
-            AttributeError: arrays do not have it either, or its name begins with `_`.
+            NotImplementedError: NumPy's numbers have it, but not the page's arrays.
+            AttributeError: NumPy's numbers do not have it either.
         """
         from . import ndarray, raise_missing
 

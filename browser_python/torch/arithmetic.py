@@ -370,7 +370,11 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting. Both have to be tensors."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+    """
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))

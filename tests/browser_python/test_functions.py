@@ -247,6 +247,40 @@ torch.take(torch.ones(2), torch.tensor([5]))
 torch.logcumsumexp(torch.tensor([1, 2]), 0)
 """
 
+EDGES_OF_LAYERS = """
+F.gaussian_nll_loss(x, x, -torch.ones(2, 3, 4))
+F.gaussian_nll_loss(x, x, -1.0)
+F.gaussian_nll_loss(x[0], x[0], torch.ones(3)), F.gaussian_nll_loss(x[0], x[0], torch.ones(3, 1))
+F.gaussian_nll_loss(x[0], x[0], torch.ones(2))
+nn.utils.rnn.pad_sequence([])
+F.one_hot(torch.tensor([], dtype=torch.int64))
+nn.RNNCell(2, 3, nonlinearity="no")(torch.ones(2))
+nn.LSTMCell(2, 3)(torch.ones(3))
+nn.GRUCell(2, 3)(torch.ones(2), torch.ones(4))
+F.softshrink(x, -1)
+F.binary_cross_entropy(torch.ones(2), torch.tensor([2.0, -1.0]))
+F.kl_div(torch.tensor(1.0), torch.tensor(1.0), reduction="batchmean")
+F.margin_ranking_loss(x[0], x[0], x[0, 0])
+F.hinge_embedding_loss(x, x), F.hinge_embedding_loss(x, x.sign())
+F.cosine_embedding_loss(x, x, torch.ones(2, 3))
+F.triplet_margin_loss(x[0, 0], x[0], x[0])
+nn.init.kaiming_uniform_(torch.ones(3, 3), mode="no")
+nn.init.calculate_gain("leaky_relu", True)
+F.max_pool1d(x, 3, dilation=2)
+F.conv1d(x, torch.ones(2, 3, 2), groups=0)
+F.conv1d(x, torch.ones(2, 3, 2), stride=0)
+F.conv1d(x, torch.ones(2, 3, 2), padding=-1)
+F.conv1d(x, torch.ones(3, 3, 2), groups=2)
+F.adaptive_avg_pool1d(x, 0), F.adaptive_max_pool2d(x, (0, None)).shape
+F.adaptive_avg_pool1d(x, (2, 2))
+F.scaled_dot_product_attention(torch.ones(1, 3, 2, 4), torch.ones(1, 2, 2, 4), torch.ones(1, 2, 2, 4), enable_gqa=True)
+F.batch_norm(x, None, None)
+F.rms_norm(torch.arange(4), (4,))
+F.rms_norm(x, (4,), torch.ones(3))
+nn.RNN(2, 3, 0)
+nn.LSTM(2, 0)
+"""
+
 EVERY = {name: text for name, text in globals().items() if name.isupper() and isinstance(text, str)}
 OTHER_WORDS = ("expects a tensor with <= 2 dimensions", "has been modified by an inplace operation")
 
