@@ -383,7 +383,7 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
-    """Return 0 for negative numbers, 1 for positive ones and nan, and `values` for 0, with broadcasting.
+    """Return 0 for negative numbers and nan, 1 for positive numbers, and `values` for 0, with broadcasting.
 
     It has no gradient.
 

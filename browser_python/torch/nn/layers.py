@@ -94,9 +94,9 @@ class Unmade:
 class Embedding(Module):
     """A table with one row for each id, (num_embeddings, embedding_dim): ids (...) become (..., embedding_dim).
 
-    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`, whose other shape is an
-    AssertionError. The row `padding_idx` begins as zeros and gets no gradient; with `_freeze`, no row does. Errors are
-    those of `functional.embedding`.
+    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`; if that has another shape, an
+    AssertionError is raised. The row `padding_idx` begins as zeros and gets no gradient; with `_freeze`, no row does.
+    Errors are those of `functional.embedding`.
     """
 
     def __init__(

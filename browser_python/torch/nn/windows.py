@@ -76,7 +76,8 @@ def convolution(
         bias (filters); result (batch, filters, *numbers of windows)
     Raises:
         RuntimeError: `x` has other axes, channels or another dtype than the filters, `groups` does not divide these, a
-            window is larger than the padded `x`, or the stride, the padding or `groups` is none.
+            window is larger than the padded `x`, `stride` or `groups` is below 1, or `padding` is negative, another
+            text, or "same" with a stride.
     """
     check_axes(f"conv{n}d", x, n)
     if isinstance(padding, str) and padding not in ("same", "valid"):
