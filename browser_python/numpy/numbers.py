@@ -321,8 +321,8 @@ def is_plain(other: Any) -> bool:
 def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
     """Return an operation of a number with another one, whose result is one of NumPy's numbers.
 
-    With `turned`, the number is the right operand. A division by 0 gives inf, nan or, of integers, 0. A result that the
-    dtype cannot hold wraps around in integers, and is inf in floats.
+    With `turned`, the number is the right operand. A division by 0 gives inf or nan, or if its result is an integer, 0.
+    A result that the dtype cannot hold wraps around in integers, and is inf in floats.
 
     Raises:
         OverflowError: an operand is a Python integer that the dtype cannot hold.

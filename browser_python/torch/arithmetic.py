@@ -578,7 +578,7 @@ def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
 
 @method
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """Return a copy of `x` with `value` in each place where `mask` is True. The mask is broadcast to the shape of `x`.
+    """Return a copy of `x` with `value` in each place where `mask` is True. Both are broadcast together.
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.
