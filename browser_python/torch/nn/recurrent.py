@@ -133,12 +133,11 @@ class Layers(Recurrent):
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Return the outputs of the last layer at each time, and each layer's last state: for LSTM, (output, cell).
 
-        `hx` are the states at the start, in the same form; they are zeros without it.
+        `hx` are the states at the start, in the same form; they are zeros without it. `bidirectional` doubles the last
+        axis of the outputs and the first one of the states.
 
         Shapes, with `batch_first` (else batch and time change places; both also without a batch):
-            input (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size). `bidirectional`
-                doubles
-            the outputs' last axis and the states' first one
+            input (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size)
         Raises:
             RuntimeError: the last axis of the input is not `input_size`, or a state in `hx` has another shape.
             ValueError: the input and the weights have different dtypes.
