@@ -254,7 +254,7 @@ class Transformer(Module):
     ) -> Tensor:
         """Return the decoder's result for `tgt`, of its shape; it attends to the encoder's result for `src`.
 
-        The masks are those of `MultiheadAttention`.
+        The masks and other errors are those of `MultiheadAttention`.
 
         Raises:
             RuntimeError: the batches differ in size, or a last axis is not `d_model`.
