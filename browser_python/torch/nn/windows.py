@@ -279,17 +279,26 @@ def max_pool2d(
 def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """Return the means or maxima of as many windows along each of the last axes as `sizes` says; None keeps an axis.
 
-    The number of these axes is in `name` ("adaptive_avg_pool2d").
+    The number of these axes is in `name` ("adaptive_avg_pool2d"). A single size is for all of them.
 
     Raises:
-        RuntimeError: `x` has other axes than these after its channels, with or without a batch, or sizes are missing.
+        RuntimeError: `x` has other axes than these after its channels, with or without a batch, or the sizes are too
+            few.
+        ValueError: there are as many sizes as axes of `x`.
     """
     n = int(name[-2])
     check_axes(name, x, n)
-    wanted, largest = each(sizes, n), "max" in name
-    if len(wanted) != n:
-        ints = ("one int", "two ints")[n - 1]
-        raise RuntimeError(f"{name}() argument 'output_size' should contain {ints} (got {len(wanted)})")
+    wanted, largest = each((sizes,) if sizes is None else sizes, n), "max" in name
+    given = n if sizes is None or isinstance(sizes, INTEGERS) else len(sizes)
+    if given != n:
+        if n == 2 and given >= x.ndim:
+            raise ValueError(f"Input dimension should be at least {given + 1}")
+        texts = {
+            "adaptive_avg_pool2d": "adaptive_avg_pool2d: output_size must be 2",
+            "adaptive_max_pool2d": "adaptive_max_pool2d(): internal error: output_size.size() must be 2",
+        }
+        one = f"{name}() argument 'output_size' should contain one int (got {given})"
+        raise RuntimeError(texts.get(name, one))
     for i in range(n)[:: -1 if largest else 1]:  # then, of equal numbers, the first one by rows gets the gradient
         d = x.ndim - n + i
         m = x.shape[d]
