@@ -288,7 +288,8 @@ def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """
     n = int(name[-2])
     check_axes(name, x, n)
-    wanted, largest = each((sizes,) if sizes is None else sizes, n), "max" in name
+    largest = "max" in name
+    wanted: list[Any] = [None] * n if sizes is None else each(sizes, n)
     given = n if sizes is None or isinstance(sizes, INTEGERS) else len(sizes)
     if given != n:
         if n == 2 and given >= x.ndim:
