@@ -67,7 +67,7 @@ class Interpreter:
         Raises:
             RuntimeError: Python did not start.
             FileNotFoundError: there is no Node.js.
-            JSONDecodeError: the process ended during the request.
+            JSONDecodeError, psutil.Error: the process ended during the request.
         """
         process = self.process or self.start()
         process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")

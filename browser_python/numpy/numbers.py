@@ -38,7 +38,8 @@ class generic:  # noqa: N801
         Methods that would return an array without axes return a number instead, as `x.round()`.
 
         Raises:
-            AttributeError: arrays do not have it either, or its name begins with `_`.
+            NotImplementedError: NumPy's numbers have it, but not the page's arrays.
+            AttributeError: NumPy's numbers do not have it either.
         """
         from . import ndarray, raise_missing
 
@@ -320,8 +321,8 @@ def is_plain(other: Any) -> bool:
 def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
     """Return an operation of a number with another one, whose result is one of NumPy's numbers.
 
-    With `turned`, the number is the right operand. A division by 0 gives inf, nan or, of integers, 0. A result that the
-    dtype cannot hold wraps around in integers, and is inf in floats.
+    With `turned`, the number is the right operand. A division by 0 gives inf or nan, or if its result is an integer, 0.
+    A result that the dtype cannot hold wraps around in integers, and is inf in floats.
 
     Raises:
         OverflowError: an operand is a Python integer that the dtype cannot hold.

@@ -208,7 +208,11 @@ def within(axis: int, n: int) -> int:
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
-    """Return the parts at these indices along an axis, or of the flat array."""
+    """Return the parts at these indices along an axis, or without one, the numbers of the flat array.
+
+    Raises:
+        IndexError: an index or the axis is out of bounds.
+    """
     t, at = as_tensor(x), as_tensor(indices)
     if axis is None:
         return array_or_number(t.flatten()[at])

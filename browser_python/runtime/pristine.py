@@ -56,7 +56,10 @@ class Pristine:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Restore these names and the recursion limit during the block; afterwards, put back what they are now."""
+        """Restore these names and the recursion limit during the block; afterwards, put back what they are now.
+
+        A name that only the block changes stays changed.
+        """
         changes, depth = self.changes(), sys.getrecursionlimit()
         for owner, then, _ in changes:
             assign(owner, then)

@@ -370,7 +370,11 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting. Both have to be tensors."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+    """
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
@@ -379,7 +383,7 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
-    """Return 0 for negative numbers, 1 for positive ones and nan, and `values` for 0, with broadcasting.
+    """Return 0 for negative numbers and nan, 1 for positive numbers, and `values` for 0, with broadcasting.
 
     It has no gradient.
 
@@ -574,7 +578,7 @@ def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
 
 @method
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """Return a copy of `x` with `value` in each place where `mask` is True. The mask is broadcast to the shape of `x`.
+    """Return a copy of `x` with `value` in each place where `mask` is True. Both are broadcast together.
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.

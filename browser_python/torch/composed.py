@@ -288,7 +288,7 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tenso
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Return the powers of a vector's numbers as rows, from the exponent N − 1 down to 0, or with `increasing` up from 0.
+    """Return the powers of a vector's numbers as rows, from the exponent N − 1 down to 0, or `increasing` from 0.
 
     N is the vector's length by default. Another number of axes raises a RuntimeError.
     """
@@ -404,11 +404,12 @@ def scatter_reduce(
 def random_(
     x: Tensor, from_: int | None = None, /, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of int64.
+    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or 0 to 2⁶³ − 1.
 
     Return `x`.
 
     Raises:
+        RuntimeError: `from_` is not below `to`, or alone not above 0.
         NotImplementedError: there are no bounds, and `x` is not int64.
     """
     g = generator or default_generator

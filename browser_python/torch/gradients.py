@@ -26,7 +26,10 @@ Back = Callable[..., list[Any]]  # from the gradient of a result, and saved valu
 
 
 class Saved:
-    """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far."""
+    """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far.
+
+    A tensor that was made in inference mode raises a RuntimeError.
+    """
 
     def __init__(self, value: Any) -> None:
         if getattr(value, "_inference", False):
@@ -199,7 +202,7 @@ def node_of(t: Tensor) -> Node | None:
 def record_step(
     out: Tensor, parents: Sequence[Tensor], back: Callable[..., list[Any]], saved: Iterable[Any] = ()
 ) -> Tensor:
-    """Record that `out` was computed from `parents`, if gradients are on, and return `out`.
+    """Record that `out` was computed from `parents`, if gradients are on and one of these requires one; return `out`.
 
     `back` maps the gradient of `out`, and the tensors in `saved`, to a list with the gradient of each parent.
     """

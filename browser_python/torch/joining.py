@@ -204,7 +204,10 @@ def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tenso
 
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
-    """Return a copy with the order of these axes reversed: one list of them, or several integers."""
+    """Return a copy with the order of these axes reversed: one list of them, or several integers.
+
+    A TypeError is raised for a list and more axes after it.
+    """
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
     if more and not one:
         raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
@@ -294,7 +297,7 @@ def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     """Return a tensor repeated this often along each axis. More sizes than axes add axes at the front.
 
     Raises:
-        RuntimeError: there are fewer sizes than axes.
+        RuntimeError: there are fewer sizes than axes, or a negative one.
     """
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:

@@ -416,7 +416,7 @@ int64 maybe_in_place missing_getattr ones padding_index reduced reductions refus
 type_name unary_op where whole zeros_like
 """,
     "torch.nn.init": """
-Generator annotations empty_like fans missing_getattr no_grad refuse where
+Generator annotations empty_like fan_of fans missing_getattr no_grad refuse where
 """,
     "torch.nn.utils": """
 Any Iterable Tensor annotations cat gradients_of missing_getattr no_grad refuse_set stack

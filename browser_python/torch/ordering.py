@@ -29,7 +29,8 @@ from .tensors import Tensor, method, tensor_of, without_gradient
 def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> NamedResults:
     """Return the numbers sorted along an axis, and their indices, as a named tuple (values, indices).
 
-    Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest.
+    Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest. A
+    `descending` that is no bool raises a TypeError.
     """
     check_flag("descending", descending)
 
@@ -240,8 +241,8 @@ def searchsorted(
 ) -> Tensor:
     """Return where each number of `v` would be inserted into the sorted vector `a`, in int64 or int32.
 
-    That is before equal numbers, or with `right` or `side="right"` behind them. Another side raises a RuntimeError, and
-    several rows or a `sorter` a NotImplementedError.
+    That is before equal numbers, or with `right` or `side="right"` behind them; nan comes last. Another side raises a
+    RuntimeError, and several rows or a `sorter` a NotImplementedError.
     """
     refuse_set("searchsorted", sorter=sorter)
     if side not in (None, "left", "right"):

@@ -381,6 +381,7 @@ def normal(
     Raises:
         RuntimeError: a standard deviation is negative.
         TypeError: neither is a tensor, and there is no `size`.
+        NotImplementedError: the means are a tensor of integers.
     """
     check_deviation(std)
     if size is not None:
@@ -397,7 +398,8 @@ def normal(
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Draw 1 with the probability that each number of `x` gives, or with the probability p; else 0.
 
-    The result is new, with the shape and dtype of `x`. A probability outside [0, 1] raises a RuntimeError.
+    The result is new, with the shape and dtype of `x`. A probability outside [0, 1] raises a RuntimeError, and integers
+    without p a NotImplementedError.
     """
     if p is not None:
         return x.detach().clone().bernoulli_(p, generator=generator)

@@ -159,6 +159,7 @@ def var(
 
     Raises:
         RuntimeError: the dtype is not floating-point.
+        TypeError: `unbiased` or `keepdim` is no bool.
     """
     if x.dtype.kind < FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -305,7 +306,10 @@ def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
 
 @method
 def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> NamedResults:
-    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max)."""
+    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max).
+
+    Errors are those of `check_not_empty`.
+    """
     names = ("min", "max")
     return named_results("aminmax", amin(x, dim, keepdim), amax(x, dim, keepdim), names=names)
 
@@ -419,7 +423,8 @@ def place_of_median(v: Numbers) -> int:
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     """Return the median of all numbers, the lower one of two; nan if there is nan, or no number.
 
-    Along an axis, return a named tuple (values, indices). A bool tensor raises a NotImplementedError.
+    Along an axis, return a named tuple (values, indices); if it is empty, an IndexError is raised. A bool tensor raises
+    a NotImplementedError.
     """
     if x.dtype is bool_:
         name = "median_cpu" if dim is None else "median_out"
@@ -490,8 +495,12 @@ def logaddexp(a: Tensor, b: Tensor) -> Tensor:
 def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers.
 
-    For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2. A dtype that is
-    not floating-point or another text raises a RuntimeError, and "nuc" a NotImplementedError.
+    For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2.
+
+    Raises:
+        RuntimeError: the dtype is not floating-point, or p is another text.
+        NotImplementedError: p is "nuc".
+        TypeError: `dim` is an integer of NumPy, and p is "fro", as in torch.
     """
     if isinstance(dim, OtherInteger) and p == "fro":  # torch asks for its length
         raise TypeError("object of type 'numpy.int64' has no len()")

@@ -74,7 +74,7 @@ def common_shape(*shapes: Sequence[int]) -> Size:
 
 @lru_cache(maxsize=1000)
 def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
-    """Return the shape to which all these shapes broadcast; cached. See `common_shape` for its error."""
+    """Return the shape to which all these shapes broadcast; cached. If there is none, it raises a RuntimeError."""
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in map(tuple, shapes):

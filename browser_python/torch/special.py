@@ -69,7 +69,7 @@ def upper_fraction(a: float, x: float) -> float:
 def gammaincc(a: Tensor, x: Tensor) -> Tensor:
     """Return the regularized upper incomplete gamma function of each pair of numbers, with broadcasting.
 
-    It has no gradient here. Both have to be tensors.
+    It has no gradient here. A TypeError is raised if one is no tensor.
     """
     check_tensors(a, x)
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)

@@ -232,7 +232,11 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
-    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result."""
+    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result.
+
+    Raises:
+        IndexError: it is beyond the result's axes.
+    """
     d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
