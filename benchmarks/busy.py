@@ -52,7 +52,10 @@ def busy_machine() -> Iterator[None]:
 
 
 def hand_in(path: Path, endless: bool = False) -> Path:
-    """Write the solution as a submission, and return its path. If `endless`, its answer to 3.1 never ends."""
+    """Write the solution of chapter 3 as a submission into the file `path`, and return it.
+
+    If `endless`, its answer to 3.1 never ends.
+    """
     notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     for cell in notebook.cells:
         if endless and "def scaled_scores" in cell.source:

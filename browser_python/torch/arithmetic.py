@@ -148,6 +148,7 @@ def binary_op(
 
     Raises:
         TypeError: an operand is neither a tensor nor a number.
+        RuntimeError: the shapes do not broadcast, or an integer is divided by 0.
     """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not second:
@@ -235,7 +236,7 @@ def scaled(b: Tensor | float, alpha: float, *operands: Tensor | float) -> Tensor
     """Return the operand `b` of a sum, times `alpha`; `operands` are the others.
 
     Raises:
-        RuntimeError: all are integers, and alpha is not.
+        RuntimeError: alpha is a float, and all operands are integers or bools.
     """
     if alpha == 1:
         return b
@@ -262,7 +263,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     """Return a − alpha·b, with broadcasting.
 
     Raises:
-        RuntimeError: an operand is a bool.
+        RuntimeError: an operand is a bool, or alpha is a float and both are integers.
     """
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
@@ -369,7 +370,11 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+    """
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
@@ -378,11 +383,12 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
-    """Return 0 for negative numbers, 1 for positive ones, and `values` for 0, with broadcasting.
+    """Return 0 for negative numbers and nan, 1 for positive numbers, and `values` for 0, with broadcasting.
 
     It has no gradient.
 
     Raises:
+        TypeError: one is no tensor.
         RuntimeError: the dtypes differ.
     """
     check_tensors(x, values)
@@ -402,7 +408,10 @@ def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
 
 @method
 def maximum(a: Tensor, b: Tensor) -> Tensor:
-    """Return the larger number of each pair, with broadcasting; nan if one of the two is nan."""
+    """Return the larger number of each pair, with broadcasting; nan if one of the two is nan.
+
+    Both have to be tensors, else a TypeError is raised.
+    """
     check_tensors(a, b)
     return binary_op(
         "max",
@@ -415,7 +424,10 @@ def maximum(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def minimum(a: Tensor, b: Tensor) -> Tensor:
-    """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan."""
+    """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan.
+
+    Both have to be tensors, else a TypeError is raised.
+    """
     check_tensors(a, b)
     return binary_op(
         "min",
@@ -528,6 +540,7 @@ def where(cond: Tensor, a: Tensor | float | None = None, b: Tensor | float | Non
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
 
     Raises:
+        TypeError: `a` is given without `b`.
         RuntimeError: the condition is not bool, or the shapes do not broadcast.
     """
     if a is None:
@@ -565,7 +578,7 @@ def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
 
 @method
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """Return a copy of `x` with `value` in each place where `mask` is True. The mask is broadcast to the shape of `x`.
+    """Return a copy of `x` with `value` in each place where `mask` is True. Both are broadcast together.
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.
@@ -624,7 +637,10 @@ clip = clamp
 
 @method
 def nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Return `x` with other numbers for nan, inf and −inf: by default 0 and the limits of its dtype."""
+    """Return `x` with other numbers for nan, inf and −inf: by default 0 and the limits of its dtype.
+
+    The gradient there is 0.
+    """
     top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
     hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
     out = tensor_of(
@@ -683,6 +699,8 @@ def isclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equa
 @method
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting.
+
+    With `equal_nan`, nan is close to nan.
 
     Raises:
         RuntimeError: the dtypes differ, or a tolerance is negative.
@@ -846,7 +864,8 @@ OPERANDS = (Tensor, *NUMBERS)
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add operator `name`, computed by `f`, to `Tensor`, with the tensor on the left.
 
-    Unless it compares, add it also with the tensor on the right, and in place.
+    Unless it compares, add it also with the tensor on the right, and in place. What is no tensor or number is unequal;
+    beside it, the operators with a sign raise a TypeError.
     """
 
     def left(x: Tensor, other: Any) -> Any:

@@ -96,7 +96,7 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
 
 @accept_numpy_names
 def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new axis.
+    """Join tensors of one shape along a new axis. Their dtype becomes that to which all promote.
 
     Raises:
         RuntimeError: there are none, or shapes differ.
@@ -134,7 +134,7 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
 
     Raises:
-        RuntimeError: the size is not positive, the sizes do not sum to that of the axis, or there is no axis.
+        RuntimeError: a size is negative, the only one is 0, they do not sum to that of the axis, or there is no axis.
         TypeError: the size is no int or sequence.
     """
     if not x.ndim:
@@ -158,6 +158,10 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={sizes}"
             )
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+        )
     out, at = [], 0
     for s in sizes:
         out.append(x.narrow(d, at, s))
@@ -185,20 +189,25 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
 
-    They are views. A tensor without axes raises a RuntimeError.
+    They are views. A tensor without axes raises a RuntimeError, and so does a number k below 1.
     """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
     if not isinstance(k, INTEGERS):
-        ends = [min(i, n) for i in k]
-        return split(x, [max(b - a, 0) for a, b in zip([0, *ends], [*ends, n], strict=True)], dim)
+        before = (ALL,) * axis_of(dim, x.ndim)
+        return tuple(x[(*before, slice(a, b))] for a, b in zip([0, *k], [*k, n], strict=True))
+    if k <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {k}")
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 
 
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
-    """Return a copy with the order of these axes reversed."""
+    """Return a copy with the order of these axes reversed: one list of them, or several integers.
+
+    A TypeError is raised for a list and more axes after it.
+    """
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
     if more and not one:
         raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
@@ -288,7 +297,7 @@ def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     """Return a tensor repeated this often along each axis. More sizes than axes add axes at the front.
 
     Raises:
-        RuntimeError: there are fewer sizes than axes.
+        RuntimeError: there are fewer sizes than axes, or a negative one.
     """
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:
@@ -339,6 +348,8 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 def block_diag(*ts: Tensor) -> Tensor:
     """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row.
 
+    Without any, its shape is (1, 0).
+
     Raises:
         RuntimeError: a tensor has more than two axes.
     """
@@ -347,6 +358,8 @@ def block_diag(*ts: Tensor) -> Tensor:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
             )
+    if not ts:
+        return zeros(1, 0)
     matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
     dt = matrices[0].dtype
     for t in matrices:

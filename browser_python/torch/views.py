@@ -232,7 +232,11 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
-    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result."""
+    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result.
+
+    Raises:
+        IndexError: it is beyond the result's axes.
+    """
     d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
@@ -312,9 +316,12 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     """Return a view of the storage with this shape, these strides and this offset.
 
     Raises:
-        RuntimeError: the storage is too short.
+        RuntimeError: the storage is too short, a size, stride or the offset is negative, or sizes and strides differ in
+            number.
     """
     size, stride = [whole(n, "size") for n in size], [whole(step, "stride") for step in stride]
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
     o = x._offset if storage_offset is None else whole(storage_offset, "storage_offset")
     if min(size, default=0) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={size} and strides={stride}")
@@ -435,7 +442,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape.
 
-    The grid has an axis for each vector, in order; with "xy", the first two are exchanged.
+    The grid has an axis for each vector, in order; with "xy", the first two are exchanged. A 0-d tensor counts as a
+    vector.
 
     Raises:
         RuntimeError: the indexing is another, the dtypes differ, or a tensor has several axes.
@@ -450,7 +458,7 @@ def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     n = len(ts)
     shape = [t.numel() for t in ts]
     got = [t.reshape([-1 if j == i else 1 for j in range(n)]).expand(shape) for i, t in enumerate(ts)]
-    return tuple(got) if indexing == "ij" else tuple(t.transpose(0, 1) for t in got)
+    return tuple(got) if indexing == "ij" or n < 2 else tuple(t.transpose(0, 1) for t in got)
 
 
 def atleast_1d(x: Tensor) -> Tensor:

@@ -212,7 +212,7 @@ def replace_search(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the search page, and write the index after all pages."""
+    """Register the search page, write the index after all pages, and turn off Sphinx's own search."""
     app.connect("builder-inited", replace_search)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     app.connect("build-finished", write, priority=800)

@@ -26,7 +26,8 @@ from qkv.words import t
 def record(submissions: Sequence[Result], address: str) -> None:
     """Write the grades of these submissions. They replace the grades of an earlier run, but not manual scores.
 
-    A manual score is replaced only by points by hand. A file of no exercise, with 0 maximal points, is left out.
+    A manual score is replaced only by points by hand. A submission that was not graded is flagged for manual grading. A
+    file of no exercise, with 0 maximal points, is left out.
 
     Args:
         submissions: the results to write

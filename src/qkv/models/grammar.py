@@ -258,7 +258,7 @@ def act_of(sentence: Sentence) -> str:
 
 
 def part_of(sentence: Sentence) -> str:
-    """Return the part that a sentence belongs to: "training", "new" or "combination"."""
+    """Return the part that a sentence belongs to, by hashes of its words: "training", "new" or "combination"."""
     if any(_kept_out(combination) for combination in combinations(sentence)):
         return "combination"
     return "new" if _kept_out(sentence.words) else "training"

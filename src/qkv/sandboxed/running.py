@@ -355,8 +355,8 @@ def counted(case: Case) -> Iterator[Counting | None]:
 def kept_in_torch(most: int) -> Iterator[None]:
     """Let at most so many numbers go to NumPy in the block, besides tensors of one number; more raise a TypeError.
 
-    In NumPy nothing is counted. This tells who did not think of it. Code that hides what it computes cannot be counted
-    in its own process.
+    Methods of `torch.Tensor` are replaced for this, and put back at the end. In NumPy nothing is counted. This tells
+    who did not think of it. Code that hides what it computes cannot be counted in its own process.
     """
     own = {name: vars(torch.Tensor).get(name) for name in TO_NUMPY if hasattr(torch.Tensor, name)}
     left = [most]

@@ -181,7 +181,8 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
     """Fork a session in new namespaces, as pid 1 of its own, and return its pid here.
 
     `channel` is the number of its socket, `memory` its limit in MB, `scratch` the folder that it may write to. The
-    session never returns from this call. An OSError is raised if the kernel refuses.
+    session never returns from this call. An OSError is raised if the kernel refuses to fork. Any later error goes to
+    stderr, and the session ends.
     """
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET)

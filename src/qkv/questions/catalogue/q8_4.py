@@ -96,7 +96,10 @@ def positions_counted(n: int) -> Callable[..., int]:
 
 
 def twelve_squares(embeddings: int) -> Callable[..., int]:
-    """Return the rule of thumb 12 · d² a layer, with so many tables of embeddings; 0 for those that `tied` asks for."""
+    """Return an answer by the rule of thumb 12 · d² a layer, with so many tables of embeddings.
+
+    With 0, it has those that `tied` asks for.
+    """
 
     def rule(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
         return 12 * layers * d * d + vocab * d * (embeddings or (1 if tied else 2))
