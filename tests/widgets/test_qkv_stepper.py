@@ -261,6 +261,7 @@ def test_before_the_first_touch_one_number_asks_to_be_dragged_and_there_is_less_
     open_page: Callable[..., Page], width: int
 ):
     page = open_page(width=width, reduced_motion="reduce")
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
     draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
     legend, first = page.locator(".qkv-query-sides"), page.locator(".qkv-query-first")
     later = page.locator(".qkv-query-score, .qkv-query-line span")
@@ -283,6 +284,8 @@ def test_before_the_first_touch_one_number_asks_to_be_dragged_and_there_is_less_
         page.get_by_role("slider", name="it, number 4").press("ArrowUp")
     expect(page.locator(".qkv-query-turn")).to_contain_text("below")
     assert widget.evaluate("e => e.offsetHeight") == height
+    note = page.locator(".qkv-query-turn p")
+    assert note.evaluate("e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight)") < 1.5, "in one line"
 
 
 @pytest.mark.browser
@@ -297,7 +300,7 @@ def test_the_number_from_which_another_key_fits_best_is_computed(open_page: Call
     page = open_phone(open_page)
     draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
     note, line = page.locator(".qkv-edited .qkv-note"), page.locator(".qkv-query-faders s")
-    expect(note).to_have_text("↕ Number 4 above 1.56: it fits best.")
+    expect(note).to_have_text("↕ Number 4 above 1.56: it wins.")
     for j, keys, start in ((0, "ArrowUp", 1.25), (3, "ArrowUp", 1.25)):
         page.get_by_role("button", name="undo edits").evaluate("e => e.click()")
         page.get_by_role("slider", name=f"it, number {j + 1}").press(keys)
@@ -308,7 +311,7 @@ def test_the_number_from_which_another_key_fits_best_is_computed(open_page: Call
         assert 2 * line.evaluate("e => Number(e.style.getPropertyValue('--qkv-at'))") == pytest.approx(at, abs=0.006)
     for _ in range(2):
         page.get_by_role("slider", name="it, number 4").press("ArrowUp")
-    expect(note).to_have_text("↕ Number 4 below 1.56: cat fits best.")
+    expect(note).to_have_text("↕ Number 4 below 1.56: cat wins.")
     page.get_by_role("button", name="undo edits").click()
     page.get_by_role("slider", name="it, number 3").press("ArrowDown")
     expect(note).to_have_text("↕ Drag a number, or press a word.")  # at 2, cat and it fit equally

@@ -198,8 +198,8 @@ function turnText(turn, j) {
   const at = html`<b>${num(turn.at, { places: 2 })}</b>`;
   const whom = html`<b>${turn.whom}</b>`;
   return turn.isAbove
-    ? t`Number ${j + 1} above ${at}: ${whom} fits best.`
-    : t`Number ${j + 1} below ${at}: ${whom} fits best.`;
+    ? t`Number ${j + 1} above ${at}: ${whom} wins.`
+    : t`Number ${j + 1} below ${at}: ${whom} wins.`;
 }
 
 /** Return the values from which the results are computed.
