@@ -210,7 +210,10 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
 
 @method
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
-    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers."""
+    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers.
+
+    An axis that is not there raises an IndexError.
+    """
     check_implemented("logcumsumexp_out", x.dtype)
     d = axis_of(dim, x.ndim)
     sums = list(x.unbind(d))

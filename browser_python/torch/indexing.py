@@ -433,6 +433,7 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     The result has the shape of `index`.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of
             bounds.
         NotImplementedError: `sparse_grad` is set.

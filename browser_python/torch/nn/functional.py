@@ -384,6 +384,7 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
     """Return the first half along an axis, times the sigmoid of the second half.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the axis has an odd size, or x has no axes.
         NotImplementedError: x is not floating-point.
     """
