@@ -527,7 +527,10 @@ def argwhere(x: Tensor) -> Any:
 
 @method
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    """Return the numbers where the mask is True, with broadcasting; a mask of another dtype raises a RuntimeError."""
+    """Return the numbers where the mask is True, with broadcasting, as a vector.
+
+    A mask of another dtype or a shape that does not broadcast raises a RuntimeError.
+    """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = common_shape(x.shape, mask.shape)

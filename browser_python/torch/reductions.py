@@ -390,7 +390,8 @@ def extreme_with_index(
     """Implement `max` and `min`: of two tensors if `dim` is a tensor, of all numbers without `dim`, else along an axis.
 
     Along an axis, the result is a named tuple (values, indices). `kind` is the function's name, `pair` its version for
-    two tensors, `f` for a row, and `arg` for the index.
+    two tensors, `f` for a row, and `arg` for the index. A `keepdim` that is no bool raises a TypeError; see also
+    `check_not_empty`.
     """
     if isinstance(dim, Tensor):
         return pair(x, dim)
@@ -484,10 +485,11 @@ def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
 
 
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
-    """Return log(exp a + exp b), computed without overflow.
+    """Return log(exp a + exp b), computed without overflow, with broadcasting.
 
     Raises:
         NotImplementedError: neither is floating-point.
+        RuntimeError: the shapes do not broadcast.
     """
     if a.dtype.kind < FLOATING and b.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{TYPE_NAMES[a.dtype]}'")
