@@ -385,7 +385,7 @@ def scatter_reduce(
     """Return a copy of `x` in which the numbers of `src` with the same index along an axis are combined.
 
     `reduce` is sum, prod, mean, amax or amin, else a RuntimeError is raised. By default, the number in `x` is one of
-    those that are combined. The result has no gradient.
+    those that are combined. The result has no gradient. For other errors, see `gather`.
     """
     if reduce not in REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
