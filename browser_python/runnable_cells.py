@@ -62,9 +62,9 @@ def printed_by_cell(notebook: Any) -> dict[str, str]:
 
 
 def text_of(output: Any) -> str | None:
-    """Return a cell output as text; None for a picture, a widget, an error, or what went to stderr.
+    """Return what a cell printed, or the value of its last line and a new line; None for any other output.
 
-    The value of the last line ends with a new line.
+    Others are what `display` shows, a value with a picture or HTML, a widget, an error, and what went to stderr.
     """
     if output.output_type == "stream":
         return str(output.text) if output.name == "stdout" else None

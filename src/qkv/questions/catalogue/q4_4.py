@@ -19,7 +19,10 @@ from qkv.words import sentences, t
 
 
 def draw_target(draw: Draw) -> list[Case]:
-    """Draw scores and a largest weight to reach: easy ones, near 1, near 1/n, and for very small scores."""
+    """Draw scores and a largest weight to reach: easy ones, low ones, near 1 and near 1/n.
+
+    Also two scores alone, float64, scores far from 0, and very small and very large ones.
+    """
 
     def scores(n: int, scale: float = 1.0) -> Tensor:
         """Draw scores that lie 0.5 to 2.5 below one maximum; with n > 2, the maximum is neither first nor last."""
