@@ -263,7 +263,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     """Return a − alpha·b, with broadcasting.
 
     Raises:
-        RuntimeError: an operand is a bool, or alpha is a float and both are integers.
+        RuntimeError: an operand is a bool, alpha is a float and both are integers, or the shapes do not broadcast.
     """
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
@@ -289,7 +289,7 @@ def div(a: Tensor | float, b: Tensor | float, *, rounding_mode: str | None = Non
     """Return a / b, with broadcasting; with `rounding_mode`, rounded down ("floor") or toward 0 ("trunc").
 
     Raises:
-        RuntimeError: there is no such mode.
+        RuntimeError: there is no such mode, an integer is divided by 0 in one, or the shapes do not broadcast.
     """
     if rounding_mode is not None:
         if rounding_mode not in ROUNDED:
@@ -323,7 +323,7 @@ def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
     """Return aᵇ, with broadcasting. A square is computed as a product.
 
     Raises:
-        RuntimeError: `a` holds integers, and `b` is a negative Python integer.
+        RuntimeError: `a` holds integers, and `b` is a negative Python integer; or the shapes do not broadcast.
     """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -349,6 +349,7 @@ def fmod(a: Tensor, b: Tensor | float) -> Tensor:
 
     Raises:
         NotImplementedError: both are bool.
+        RuntimeError: an integer is divided by 0, or the shapes do not broadcast.
     """
     if result_type(a, b) is bool_:
         raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
@@ -362,6 +363,7 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
     Raises:
         TypeError: one is no tensor.
         NotImplementedError: neither is floating-point.
+        RuntimeError: the shapes do not broadcast.
     """
     check_tensors(a, b)
     check_implemented("hypot", result_type(a, b))
@@ -374,6 +376,7 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
     Raises:
         TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
     """
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
@@ -389,7 +392,7 @@ def heaviside(x: Tensor, values: Tensor) -> Tensor:
 
     Raises:
         TypeError: one is no tensor.
-        RuntimeError: the dtypes differ.
+        RuntimeError: the dtypes differ, or the shapes do not broadcast.
     """
     check_tensors(x, values)
     if x.dtype is not values.dtype:
@@ -410,7 +413,9 @@ def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
 def maximum(a: Tensor, b: Tensor) -> Tensor:
     """Return the larger number of each pair, with broadcasting; nan if one of the two is nan.
 
-    Both have to be tensors, else a TypeError is raised.
+    Raises:
+        TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
     """
     check_tensors(a, b)
     return binary_op(
@@ -426,7 +431,9 @@ def maximum(a: Tensor, b: Tensor) -> Tensor:
 def minimum(a: Tensor, b: Tensor) -> Tensor:
     """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan.
 
-    Both have to be tensors, else a TypeError is raised.
+    Raises:
+        TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
     """
     check_tensors(a, b)
     return binary_op(
@@ -582,7 +589,8 @@ def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.
-        RuntimeError: the mask is not bool, the value is a tensor with axes, or it does not fit the dtype of `x`.
+        RuntimeError: the mask is not bool, the value is a tensor with axes or does not fit the dtype of `x`, or the
+            shapes do not broadcast.
     """
     if not isinstance(mask, Tensor) or value is None:
         given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
@@ -703,7 +711,7 @@ def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equ
     With `equal_nan`, nan is close to nan.
 
     Raises:
-        RuntimeError: the dtypes differ, or a tolerance is negative.
+        RuntimeError: the dtypes differ, a tolerance is negative, or the shapes do not broadcast.
     """
     check_nearness(a, b, rtol, atol)
     if equal(a, b):  # a shortcut for the frequent case
@@ -724,11 +732,11 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 @method
 def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
-    """Return a + weight·(b − a), computed from the nearer one of a and b.
+    """Return a + weight·(b − a), computed from the nearer one of a and b, with broadcasting.
 
     Raises:
         NotImplementedError: a is not floating-point.
-        RuntimeError: another tensor has another dtype than a.
+        RuntimeError: another tensor has another dtype than a, or the shapes do not broadcast.
     """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")

@@ -210,7 +210,10 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
 
 @method
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
-    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers."""
+    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers.
+
+    An axis that is not there raises an IndexError.
+    """
     check_implemented("logcumsumexp_out", x.dtype)
     d = axis_of(dim, x.ndim)
     sums = list(x.unbind(d))
@@ -382,7 +385,7 @@ def scatter_reduce(
     """Return a copy of `x` in which the numbers of `src` with the same index along an axis are combined.
 
     `reduce` is sum, prod, mean, amax or amin, else a RuntimeError is raised. By default, the number in `x` is one of
-    those that are combined. The result has no gradient.
+    those that are combined. The result has no gradient. For other errors, see `gather`.
     """
     if reduce not in REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")

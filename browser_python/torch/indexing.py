@@ -433,6 +433,7 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     The result has the shape of `index`.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of
             bounds.
         NotImplementedError: `sparse_grad` is set.
@@ -526,7 +527,10 @@ def argwhere(x: Tensor) -> Any:
 
 @method
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    """Return the numbers where the mask is True, with broadcasting; a mask of another dtype raises a RuntimeError."""
+    """Return the numbers where the mask is True, with broadcasting, as a vector.
+
+    A mask of another dtype or a shape that does not broadcast raises a RuntimeError.
+    """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = common_shape(x.shape, mask.shape)

@@ -139,6 +139,7 @@ def scatter_(
     The source is a tensor, or one number for all places (`value`). A tensor without axes counts as one with one axis.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
     """
     source: Any = value if src is None else src
@@ -199,6 +200,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of `x` with numbers added: x[i][index[i][j][k]][k] += src[i][j][k] for 3 axes and dim = 1.
 
     Raises:
+        IndexError: there is no such axis.
         TypeError: the source is no tensor.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
         NotImplementedError: one tensor has no axes, and another has.

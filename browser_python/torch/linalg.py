@@ -39,6 +39,7 @@ def norm(
     Without `ord`, it is the root of the sum of all squares.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: `ord` is given for other than one or two axes.
         NotImplementedError: the page does not have this norm of matrices.
     """

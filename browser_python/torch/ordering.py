@@ -30,7 +30,7 @@ def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = F
     """Return the numbers sorted along an axis, and their indices, as a named tuple (values, indices).
 
     Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest. A
-    `descending` that is no bool raises a TypeError.
+    `descending` that is no bool raises a TypeError. An axis that is not there raises an IndexError.
     """
     check_flag("descending", descending)
 
@@ -60,6 +60,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     Equal numbers, and without `sorted` all, are in torch's order.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: k is not from 0 to the axis's size, or x is bool.
     """
     d, k = axis_of(dim, x.ndim), whole(k, "k")

@@ -371,7 +371,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes.
 
     The result has the other axes of `a`, then those of `b`. A RuntimeError is raised for a negative or too large
-    `dims`, lists of two lengths, and axes of two sizes.
+    `dims`, lists of two lengths, and axes of two sizes. An axis that is not there raises an IndexError.
     """
     if not isinstance(dims, (list, tuple)):
         dims = whole(dims, "dims")

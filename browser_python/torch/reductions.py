@@ -119,7 +119,7 @@ def fold_by_kernel(kernel: Kernel, x: Tensor, dims: list[int], y: Tensor, m: int
 def sum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the sum over these axes, or over all numbers; of integers and bools in int64.
 
-    With `dtype`, the numbers are converted to it first.
+    With `dtype`, the numbers are converted to it first. An axis that is not there raises an IndexError.
     """
     if x.dtype is bool_ and dtype is None:
         return reduce_rows("count", x, dim, keepdim, builtins.sum, int64)
@@ -139,6 +139,7 @@ def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | No
     """Return the mean over these axes, or of all numbers; with `dtype`, they are converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the dtype is not floating-point.
     """
     x = x if dtype is None else x.to(as_dtype(dtype))
@@ -158,6 +159,7 @@ def var(
     The correction is 1, or 0 if `unbiased` is False, which may also stand in the place of `dim`.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the dtype is not floating-point.
         TypeError: `unbiased` or `keepdim` is no bool.
     """
@@ -213,7 +215,7 @@ def std_mean(
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the product over an axis, or of all numbers; of integers and bools in int64.
 
-    With `dtype`, the numbers are converted to it first.
+    With `dtype`, the numbers are converted to it first. An axis that is not there raises an IndexError.
     """
     x, dt = as_summed(x, dtype)
     d = None if dim is None else axis_of(dim, x.ndim)
@@ -388,7 +390,8 @@ def extreme_with_index(
     """Implement `max` and `min`: of two tensors if `dim` is a tensor, of all numbers without `dim`, else along an axis.
 
     Along an axis, the result is a named tuple (values, indices). `kind` is the function's name, `pair` its version for
-    two tensors, `f` for a row, and `arg` for the index.
+    two tensors, `f` for a row, and `arg` for the index. A `keepdim` that is no bool raises a TypeError; see also
+    `check_not_empty`.
     """
     if isinstance(dim, Tensor):
         return pair(x, dim)
@@ -466,7 +469,10 @@ def nansum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | 
 
 @method
 def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
-    """Return log Σ exp x over these axes, computed without overflow. It is a TypeError if they are None."""
+    """Return log Σ exp x over these axes, computed without overflow. It is a TypeError if they are None.
+
+    An axis that is not there raises an IndexError.
+    """
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' (position 1) must be tuple of ints, not NoneType")
     x = x.float() if x.dtype is bool_ else x
@@ -479,10 +485,11 @@ def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
 
 
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
-    """Return log(exp a + exp b), computed without overflow.
+    """Return log(exp a + exp b), computed without overflow, with broadcasting.
 
     Raises:
         NotImplementedError: neither is floating-point.
+        RuntimeError: the shapes do not broadcast.
     """
     if a.dtype.kind < FLOATING and b.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{TYPE_NAMES[a.dtype]}'")
@@ -589,6 +596,7 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
     """Return exp x / Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         TypeError: no axis is given.
         NotImplementedError: the dtype is not floating-point.
     """
@@ -618,6 +626,7 @@ def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
     """Return x − log Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         NotImplementedError: the dtype is not floating-point.
     """
     x = x if dtype is None else x.to(as_dtype(dtype))
@@ -661,6 +670,7 @@ def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, ap
     """Return the n-th differences of neighbours along an axis, with `prepend` and `append` joined to it first.
 
     Bools give whether neighbours differ. A RuntimeError is raised for a negative n, no axes, or other numbers of axes.
+    An axis that is not there raises an IndexError.
     """
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:

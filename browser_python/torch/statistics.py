@@ -26,6 +26,7 @@ def quantile(
     Shapes:
         q without axes, or (count); result (count, *shape of x without the axis), or without the first axis
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: x is empty; the dtype is neither float32 nor float64, or not that of q; a share is not in [0, 1];
             another interpolation.
     """

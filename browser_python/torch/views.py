@@ -84,6 +84,7 @@ def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
     """Return a view with the axes in this order.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: an axis is missing or named twice.
     """
     order = sizes_of(axes)
@@ -190,6 +191,7 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the axes from `start_dim` to `end_dim`, which is included, into one; a view where that is possible.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: `start_dim` comes after `end_dim`.
     """
     a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
@@ -212,6 +214,7 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split an axis into axes of these sizes, of which one may be −1; a view where that is possible.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the product of the sizes is not the size of the axis.
     """
     if not x.ndim:
@@ -293,6 +296,7 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window.
 
     A RuntimeError is raised for a size that is negative or exceeds the axis, and for a step below 1.
+    An axis that is not there raises an IndexError.
     """
     d, size, step = axis_of(dimension, x.ndim), whole(size, "size"), whole(step, "step")
     for name, given, least in (("size", size, 0), ("step", step, 1)):
@@ -381,7 +385,7 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis.
 
     It begins `offset` places along `dim2`, or if that is negative, along `dim1`. It is a RuntimeError if the two axes
-    are the same.
+    are the same. An axis that is not there raises an IndexError.
     """
     a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), whole(offset, "offset")
     if a == b:
@@ -400,7 +404,10 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 
 @method
 def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Return a view with the axes `source` moved to the places `destination`; RuntimeError if they differ in number."""
+    """Return a view with the axes `source` moved to the places `destination`; RuntimeError if they differ in number.
+
+    An axis that is not there raises an IndexError.
+    """
     a, b = axes_of(source, x.ndim), axes_of(destination, x.ndim)
     if len(a) != len(b):
         raise RuntimeError("movedim: Invalid source or destination dims: they differ in number")

@@ -384,6 +384,7 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
     """Return the first half along an axis, times the sigmoid of the second half.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the axis has an odd size, or x has no axes.
         NotImplementedError: x is not floating-point.
     """
@@ -597,7 +598,8 @@ def cross_entropy(
     """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0.
 
     Examples of the class `ignore_index` do not count. `label_smoothing` is the share of the target that is spread over
-    all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none".
+    all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none". For other errors, see
+    `reduced` and `refuse_older`.
 
     Shapes:
         x (classes) or (B, classes, ...); target () or (B, ...) int64, or the shape of x; weight (classes);
@@ -638,7 +640,8 @@ def nll_loss(
 ) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example.
 
-    Examples of the class `ignore_index` do not count. `reduction` and the shapes are as for `cross_entropy`.
+    Examples of the class `ignore_index` do not count. `reduction` and the shapes are as for `cross_entropy`. For other
+    errors, see `reduced` and `refuse_older`.
 
     Raises:
         IndexError: a target is no class.

@@ -58,6 +58,8 @@ def mse_loss(
 ) -> Tensor:
     """Return the mean of (x − target)², or by `reduction` their sum, or all of them.
 
+    A target of another shape is broadcast, with a warning. For other errors, see `reduced` and `refuse_older`.
+
     Raises:
         NotImplementedError: neither is floating-point, or a weight is set.
     """
@@ -78,7 +80,8 @@ def l1_loss(
 ) -> Tensor:
     """Return the mean of |x − target|, or by `reduction` their sum, or all of them.
 
-    A weight raises a NotImplementedError.
+    A weight raises a NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see
+    `reduced` and `refuse_older`.
     """
     refuse_older("l1_loss", size_average, reduce)
     refuse_set("l1_loss", weight=weight)
@@ -97,7 +100,8 @@ def smooth_l1_loss(
     """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere.
 
     By `reduction`, return their sum or all of them instead. A negative `beta` raises a RuntimeError, and integers a
-    NotImplementedError.
+    NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see `reduced` and
+    `refuse_older`.
     """
     refuse_older("smooth_l1_loss", size_average, reduce)
     if beta < 0:
@@ -114,7 +118,8 @@ def huber_loss(
     """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere.
 
     By `reduction`, return their sum or all of them instead. A `delta` of 0 or less raises a RuntimeError, and integers
-    or a weight a NotImplementedError.
+    or a weight a NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see
+    `reduced`.
     """
     refuse_set("huber_loss", weight=weight)
     if delta <= 0:
@@ -135,7 +140,8 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100.
 
-    Each term is multiplied by `weight` if it is given. By `reduction`, return their sum or all of them instead.
+    Each term is multiplied by `weight` if it is given. By `reduction`, return their sum or all of them instead. For
+    other errors, see `reduced` and `refuse_older`.
 
     Raises:
         ValueError: the shapes differ.
@@ -179,7 +185,7 @@ def binary_cross_entropy_with_logits(
     """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow.
 
     Each term is multiplied by `weight` if it is given, and that of the target 1 by `pos_weight`. By `reduction`, return
-    their sum or all of them instead.
+    their sum or all of them instead. For other errors, see `reduced` and `refuse_older`.
 
     Raises:
         ValueError: the shapes differ.
@@ -209,7 +215,8 @@ def kl_div(
     """Return the mean of target·(log target − x), where `x` holds logarithms of probabilities.
 
     With `log_target`, so does `target`. By `reduction`, return their sum or all of them instead; "batchmean", the sum
-    divided by the size of the first axis, is the Kullback–Leibler divergence. Integers in `x` raise a RuntimeError.
+    divided by the size of the first axis, is the Kullback–Leibler divergence. Integers in `x` raise a RuntimeError. For
+    other errors, see `reduced` and `refuse_older`.
     """
     refuse_older("kl_div", size_average, reduce)
     if x.dtype.kind < FLOATING:
@@ -223,7 +230,10 @@ def kl_div(
 def soft_margin_loss(
     x: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Return the mean of log(1 + exp(−target·x)), or by `reduction` their sum, or all of them."""
+    """Return the mean of log(1 + exp(−target·x)), or by `reduction` their sum, or all of them.
+
+    For other errors, see `reduced` and `refuse_older`.
+    """
     refuse_older("soft_margin_loss", size_average, reduce)
     return reduced((-target * x).exp().log1p(), reduction)
 
@@ -240,7 +250,8 @@ def poisson_nll_loss(
 ) -> Tensor:
     """Return the mean of exp x − target·x, or without `log_input`, of x − target·log(x + eps).
 
-    By `reduction`, return their sum or all of them instead. `full` raises a NotImplementedError.
+    By `reduction`, return their sum or all of them instead. `full` raises a NotImplementedError. For other errors, see
+    `reduced` and `refuse_older`.
     """
     refuse_older("poisson_nll_loss", size_average, reduce)
     refuse_set("poisson_nll_loss", full=full)
@@ -253,7 +264,7 @@ def gaussian_nll_loss(
     """Return the mean of (log var + (x − target)² / var) / 2, with variances of at least `eps`.
 
     `var` is a number, or has the shape of x; its last axis may be of size 1 or missing. With `full`, log(2π) / 2 is
-    added to each. By `reduction`, return their sum or all of them instead.
+    added to each. By `reduction`, return their sum or all of them instead. For other errors, see `reduced`.
 
     Raises:
         ValueError: `var` has another shape, or a negative number.
@@ -282,7 +293,7 @@ def margin_ranking_loss(
 ) -> Tensor:
     """Return the mean of max(0, margin − target·(input1 − input2)), or by `reduction` their sum or all.
 
-    Three that differ in the number of axes raise a RuntimeError.
+    Three that differ in the number of axes raise a RuntimeError. For other errors, see `reduced` and `refuse_older`.
     """
     refuse_older("margin_ranking_loss", size_average, reduce)
     if len({input1.ndim, input2.ndim, target.ndim}) > 1:
@@ -301,7 +312,8 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """Return the mean of x where the target is 1, and of max(0, margin − x) where it is −1.
 
-    By `reduction`, return their sum or all of them instead. Where the target is another number, both are added.
+    By `reduction`, return their sum or all of them instead. Where the target is another number, both are added. For
+    other errors, see `reduced` and `refuse_older`.
     """
     refuse_older("hinge_embedding_loss", size_average, reduce)
     return reduced(where(target.eq(1), 0.0, (margin - x).clamp(min=0)) + where(target.eq(-1), 0.0, x), reduction)
@@ -319,7 +331,8 @@ def cosine_embedding_loss(
     """Return the mean of 1 − cos where the target is 1, and of max(0, cos − margin) where it is −1.
 
     cos is that of the angle between `input1` and `input2` along the last axis. By `reduction`, return their sum or all
-    of them instead. Other targets count as 0; a target with several axes raises a RuntimeError.
+    of them instead. Other targets count as 0; a target with several axes raises a RuntimeError. For other errors, see
+    `reduced` and `refuse_older`.
     """
     refuse_older("cosine_embedding_loss", size_average, reduce)
     if target.ndim > 1:
@@ -346,7 +359,7 @@ def triplet_margin_loss(
     """Return the mean of max(0, margin + |anchor − positive| − |anchor − negative|).
 
     The distances are norms of order `p` along the last axis; `eps` is added to each difference. By `reduction`, return
-    their sum or all of them instead.
+    their sum or all of them instead. For other errors, see `reduced` and `refuse_older`.
 
     Raises:
         RuntimeError: the three differ in the number of axes.
