@@ -197,9 +197,7 @@ function turnText(turn, j) {
   if (!turn) return t`Drag a number, or press a word.`;
   const at = html`<b>${num(turn.at, { places: 2 })}</b>`;
   const whom = html`<b>${turn.whom}</b>`;
-  return turn.isAbove
-    ? t`Number ${j + 1} above ${at}: ${whom} wins.`
-    : t`Number ${j + 1} below ${at}: ${whom} wins.`;
+  return turn.isAbove ? t`Number ${j + 1} above ${at}: ${whom} wins.` : t`Number ${j + 1} below ${at}: ${whom} wins.`;
 }
 
 /** Return the values from which the results are computed.
