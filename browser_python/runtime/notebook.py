@@ -66,7 +66,7 @@ class Session:
         A cell that raised an error counts as run.
 
         Returns:
-            printed: the output of the last cell, at most MAX_PRINTED characters
+            printed: the output of the last cell; of a longer one MAX_PRINTED characters and a line that says so
             problem: its traceback, with a note if it may come from a cell above; "" if it raised no error
             above: how many cells above ran first
         """

@@ -70,7 +70,10 @@ def gaps_below(z: Tensor) -> Tensor:
 
 
 def precision(z: Tensor, target: float) -> float:
-    """Return the tolerance of a temperature, relative to max(1, T): its largest weight may be off by about 1e-4."""
+    """Return how far the temperature T that makes the largest weight `target` may be off, relative to max(1, T).
+
+    It is so far that this weight is off by about 1e-4.
+    """
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
