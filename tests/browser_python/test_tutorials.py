@@ -22,7 +22,7 @@ ABSENT = {  # programs that use what the page does not have, and the note that s
     "import torch\ntorch.tensor([1 + 2j])": "a complex number is not in the page's torch",
     "import torch\ntorch.nn.utils.weight_norm": "`torch.nn.utils.weight_norm` is not in the page's torch",
     "import torch\ntorch.ones(1, requires_grad=True).exp().grad_fn.metadata": "ExpBackward0.metadata is not on",
-    "import numpy as np\nnp.arange(3)[::-1][0] = 1": "an array that a slice with a negative step made is not in the page's",
+    "import numpy as np\nnp.arange(3)[::-1][0] = 1": "a slice with a negative step made is not in the page",
     "import numpy as np\nnp.add.outer([1], [2])": "`numpy.add.outer` is not in the page's numpy",
     "import numpy as np\nnp.array(['a'])": "an array of `str` is not in the page's numpy",
     "import numpy as np\nnp.zeros(2, dtype=complex)": "the dtype `complex` is not in the page's numpy",

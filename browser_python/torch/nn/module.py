@@ -31,6 +31,8 @@ OWN = __name__.removesuffix(".module")  # the package of torch's own layers
 class Module(metaclass=TellsMissingOrAbstract):
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
 
+    Its own `__init__` takes no arguments, else it raises a TypeError.
+
     Attributes:
         _parameters, _buffers, _modules: what `__getattr__` finds, by its name; a value may be None
         _non_persistent_buffers_set: the names of the buffers that the state does not include
@@ -355,9 +357,10 @@ class Module(metaclass=TellsMissingOrAbstract):
         Return the names that the state misses, and those that the module does not know.
 
         Raises:
-            RuntimeError: a shape differs, a value is no tensor, or with `strict`, a name is missing or not known.
-                Then nothing is copied.
+            RuntimeError: a shape differs, a value is no tensor, or with `strict`, a name is missing or not known. Then
+                nothing is copied.
             TypeError: the state is no mapping.
+            NotImplementedError: `assign` is set.
         """
         refuse_set("load_state_dict", assign=assign)
         if not isinstance(state_dict, Mapping):
@@ -401,7 +404,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace all parameters' numbers, their gradients and the buffers by what `fn` returns for each.
+        """Replace the numbers of all parameters, their gradients and the buffers by what `fn` returns for each.
 
         With `recurse`, do so in all submodules, too. Return the module.
         """
