@@ -30,6 +30,7 @@ __all__ = [
     "sentences",
     "training_results",
     "training_run",
+    "two_heads",
 ]
 
 
@@ -85,6 +86,12 @@ def training_run(task: str, name: str) -> list[dict[str, Any]]:
     """
     frames: list[dict[str, Any]] = _read(f"weights/training-runs-{task}.json")[name]["frames"]
     return frames
+
+
+def two_heads() -> dict[str, dict[str, Any]]:
+    """Return the parameters of the two layers that the widget TwoHeads shows: "one head" and "two heads"."""
+    layers: dict[str, dict[str, Any]] = _read("two-heads.json")
+    return layers
 
 
 def _read(name: str) -> Any:
