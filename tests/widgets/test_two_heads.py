@@ -31,7 +31,8 @@ def widget(expression: str, data: Any = None) -> Any:
 
 def in_torch(heads: int, prices: list[int]) -> tuple[Tensor, Tensor]:
     """The answers (6,) and weights (heads, 6, 6) of the stored layer, as the chapter computes them."""
-    stored = {name: torch.tensor(value, dtype=torch.float64) for name, value in two_heads()[NAMES[heads]].items()}
+    # as stored, with two decimals
+    stored = {name: value.double().mul(100).round().div(100) for name, value in two_heads()[NAMES[heads]].items()}
     attend = MultiHeadAttention(8, heads).double()
     attend.load_state_dict({name.removeprefix("attend."): value for name, value in stored.items() if name != "places"})
     x = torch.zeros(6, 4, dtype=torch.float64)
@@ -52,7 +53,7 @@ def test_both_layers_are_torch_s(heads: int, prices: list[int]):
 
 @pytest.mark.parametrize("prices", [OPENING, *OTHERS])
 def test_what_is_said_of_the_reading_is_true(prices: list[int]):
-    """One head reads yesterday; of two, the first reads yesterday and the second the day before, with the other sign."""
+    """One head reads yesterday; of two, the second reads the day before, with the other sign."""
     for heads, reads in ((1, [1]), (2, [1, 2])):
         weights = torch.tensor(widget("w.run(data).weights", {"heads": heads, "prices": prices}))
         for head, back in enumerate(reads):
@@ -70,7 +71,7 @@ def test_two_heads_are_right_whatever_the_prices_and_one_head_ignores_the_day_be
 
 
 def test_both_layers_have_as_many_parameters():
-    counts = {sum(torch.tensor(value).numel() for value in two_heads()[name].values()) for name in NAMES.values()}
+    counts = {sum(value.numel() for value in two_heads()[name].values()) for name in NAMES.values()}
     assert len(counts) == 1
 
 

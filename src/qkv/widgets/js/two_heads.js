@@ -5,7 +5,6 @@ import { dot, softmax, sum } from "./maths.js";
 
 const [LOW, HIGH] = [1, 9]; // the prices
 const [USUAL, SPREAD] = [5, 2.5]; // the layer reads (price − USUAL) / SPREAD
-const OTHERS = [0, 0, 0]; // the other three prices, as the layer reads them
 const FIRST = 2; // the first day with two days before it
 const TODAY = USUAL; // on the last day, the price is not known yet: the layer reads the usual one
 const SEEN = 0.05; // a smaller weight is not drawn
@@ -35,7 +34,7 @@ const layerOf = (/** @type {number} */ heads) => stored[heads === 1 ? "one head"
  * @param {"q" | "k" | "v" | "o"} which
  * @param {number[][]} rows */
 const project = (layer, which, rows) => {
-  const [weight, bias] = [layer[`attend.w_${which}.weight`], layer[`attend.w_${which}.bias`]];
+  const [weight, bias] = [layer[`w_${which}.weight`], layer[`w_${which}.bias`]];
   return rows.map((row) => weight.map((each, i) => dot(each, row) + bias[i]));
 };
 
@@ -43,7 +42,7 @@ const project = (layer, which, rows) => {
  * @param {{ heads: number, prices: number[] }} state */
 export function run({ heads, prices }) {
   const layer = layerOf(heads);
-  const rows = [...prices, TODAY].map((price, i) => [(price - USUAL) / SPREAD, ...OTHERS, ...layer.places[i]]);
+  const rows = [...prices, TODAY].map((price, i) => [(price - USUAL) / SPREAD, ...layer.places[i]]);
   const [q, k, v] = /** @type {const} */ (["q", "k", "v"]).map((which) => project(layer, which, rows));
   const width = q[0].length / heads;
   const columns = (/** @type {number[]} */ row, /** @type {number} */ h) => row.slice(h * width, (h + 1) * width);
@@ -61,8 +60,8 @@ export function run({ heads, prices }) {
  * @param {number} h */
 export function signOf(heads, h) {
   const layer = layerOf(heads);
-  const width = layer["attend.w_v.weight"].length / heads;
-  const through = layer["attend.w_v.weight"].map((row, c) => row[0] * layer["attend.w_o.weight"][0][c]);
+  const width = layer["w_v.weight"].length / heads;
+  const through = layer["w_v.weight"].map((row, c) => row[0] * layer["w_o.weight"][0][c]);
   return Math.sign(sum(through.slice(h * width, (h + 1) * width)));
 }
 
