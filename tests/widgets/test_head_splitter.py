@@ -288,8 +288,9 @@ def test_before_a_press_no_way_is_marked_and_no_output_shown(open_page: Callable
     marks, outputs, ring = (page.locator(each) for each in (".qkv-routes b", ".qkv-way-outputs", ".qkv-deal-ring"))
     expect(page.locator(VERDICT)).to_have_text("In memory, 4 words are one tape of 32 numbers. Press a way into heads.")
     expect(page.locator(".qkv-routes :checked")).to_have_count(0)
-    for hidden in (*marks.all(), outputs, ring):
+    for hidden in (*marks.all(), ring):
         expect(hidden).to_be_hidden()
+    expect(outputs).to_be_empty()
     drag(page, page.locator(".qkv-deal"), 0.5, 0.9)
     assert page.evaluate("it.model.get('dealt')") == 0, "the presses are the one handle"
     page.get_by_role("radio", name="reshape alone").check(force=True)

@@ -310,7 +310,7 @@ function way(state, route) {
     )}</div>
     <div class="qkv-way-outputs">${keyed(
       nudged,
-      outputs(state, route)
+      (isChosen(state) ? outputs(state, route) : [])
         .filter(({ row }) => rows.includes(row))
         .map(
           ({ row, should, hears }) =>

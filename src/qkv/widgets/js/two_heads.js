@@ -159,7 +159,7 @@ function lines(state) {
   <div class="qkv-two-lines" aria-hidden="true">
     <svg viewBox="0 0 ${weights[0].length} 1" preserveAspectRatio="none">${shown.map(
       ({ h, i, j, weight }) =>
-        svg`<line class="qkv-two-${h ? "second" : "first"}" x1=${j + 0.5} y1="0" x2=${i + 0.5} y2="1" stroke-width=${3 * weight}></line>`,
+        svg`<line class="qkv-two-${h ? "second" : "first"}" x1=${j + 0.5} y1="0" x2=${i + 0.5} y2="1" stroke-width=${num(3 * weight)}></line>`,
     )}</svg>
     ${shown.map(
       ({ h, i, j }) =>
@@ -172,10 +172,10 @@ function lines(state) {
  * @param {State} state */
 function bars(state) {
   const answers = answersOf(state);
-  const share = (/** @type {number} */ value) => value / (HIGH - LOW);
+  const share = (/** @type {number} */ value) => (value / (HIGH - LOW)).toFixed(3);
   return html`<div class="qkv-two-bars" aria-hidden="true">${answers.map(
     ({ answer, change, isRight }) =>
-      html`<span data-right=${isRight} style="--answer: ${share(answer)}; --change: ${share(change)}"><i class="qkv-two-answer"></i><i class="qkv-two-change"></i></span>`,
+      html`<span data-right=${isRight}><i class="qkv-two-answer" style="--to: ${share(answer)}"></i><i class="qkv-two-change" style="--to: ${share(change)}"></i></span>`,
   )}</div>
   <dl class="qkv-two-numbers">
     <div class="qkv-two-answer-row"><dt>${t`answer`}</dt>${answers.map(({ answer, isRight }) => html`<dd data-right=${isRight}>${signed(answer)} <small>${isRight ? "✓" : "✗"}</small></dd>`)}</div>
@@ -187,18 +187,12 @@ function bars(state) {
 function numbers(state) {
   const { weights } = run(state);
   return {
-    caption: t`Answers, and the weights of each head on yesterday and on the day before`,
-    head: [
-      t`day`,
-      t`true change`,
-      t`answer`,
-      ...weights.flatMap((_, h) => [t`head ${h + 1}: yesterday`, t`head ${h + 1}: the day before`]),
-    ],
-    rows: answersOf(state).map(({ day, answer, change }) => [
-      day + 1,
-      signed(change),
+    caption: t`Answers, and the largest weight of each head`,
+    head: [t`day`, t`answer`, ...weights.map((_, h) => t`head ${h + 1}`)],
+    rows: answersOf(state).map(({ day, answer }) => [
+      dayName(day),
       num(answer, { places: 2 }),
-      ...weights.flatMap((table) => [day - 1, day - 2].map((j) => num(table[day][j], { places: 2 }))),
+      ...weights.map((table) => num(Math.max(...table[day]), { places: 2 })),
     ]),
   };
 }
