@@ -291,6 +291,7 @@ def test_before_a_press_no_way_is_marked_and_no_output_shown(open_page: Callable
     for hidden in (*marks.all(), ring):
         expect(hidden).to_be_hidden()
     expect(outputs).to_be_empty()
+    expect(page.get_by_text("Numbers", exact=True)).to_be_hidden()
     drag(page, page.locator(".qkv-deal"), 0.5, 0.9)
     assert page.evaluate("it.model.get('dealt')") == 0, "the presses are the one handle"
     page.get_by_role("radio", name="reshape alone").check(force=True)

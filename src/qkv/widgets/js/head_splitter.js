@@ -48,7 +48,7 @@ export default widget("HeadSplitter", {
     ${routes(state, set, id)}
     ${picture(state, set, id)}
     ${heads(state, set, id)}
-    ${tables(() => numbers(state))}`,
+    ${tables(() => (isChosen(state) ? numbers(state) : []))}`,
 });
 
 /** Return the sentence about the tape: whole, on its way, or dealt. Its outputs say which of them stay.
