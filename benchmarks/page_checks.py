@@ -110,7 +110,11 @@ def summary(kind: str, checks: list[Check]) -> str:
 
 
 def main() -> None:
-    """Measure the checks, and print a summary for each question, for each kind of answer, and for all."""
+    """Measure the checks, and print a summary for each question, for each kind of answer, and for all.
+
+    Raises:
+        RuntimeError: the right answer to a question does not pass.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--twins", action="store_true", help="also check every known wrong idea")
     parser.add_argument("--pairs", type=int, default=0, help="answers per question that combine two wrong ideas")

@@ -352,7 +352,10 @@ def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> fl
 
 
 def handle_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
-    """Return the name and the longest step in ms, on the slow CPU, of each slider and each drag of a page."""
+    """Return the name and the longest step in ms, on the slow CPU, of each visible slider and drag of a page.
+
+    Of those with the same name, only the first is measured. The time of a step is the median of nine passes.
+    """
     page, session = open_page(browser, address)
     page.locator(".qkv-prediction-answer").evaluate_all("all => all.forEach((e) => e.classList.add('qkv-open'))")
     start_widgets(page)

@@ -462,6 +462,7 @@ def serve(port: int | None, options: Options) -> None:
 
     Raises:
         StoppedError: the build failed, or no port is free.
+        OSError: the given port is taken.
     """
     build(options)
     chosen = port or free_port(8000)

@@ -235,7 +235,7 @@ def padding_mask(real: Tensor) -> Tensor:
     Shapes:
         real (B, n_k) bool, True = a token, False = padding
     Returns:
-        bool (B, 1, 1, n_k), which broadcasts to (B, H, n_q, n_k)
+        bool (B, 1, 1, n_k), True = may attend, which broadcasts to (B, H, n_q, n_k)
     """
     return real[:, None, None, :]
 

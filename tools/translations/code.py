@@ -112,9 +112,9 @@ def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
 def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator[Place]:
     """Yield the strings of a cell that are one of these names, except inside an f-string and in a widget's settings.
 
-    A single word, such as "right", can be something else, for example of a figure. So in a cell that is not hidden, it
-    is the name only as a key, in a list, and in a comparison. A cell that has one of the names and is not Python raises
-    a SyntaxError.
+    A single word, such as "right", can be something else, for example a side of a figure. So in a cell that is not
+    hidden, it is the name only as a key, in a list, and in a comparison. A cell that has one of the names and is not
+    Python raises a SyntaxError.
     """
     if not any(name in source for name in wanted):
         return

@@ -129,7 +129,7 @@ def columns(text: str) -> int:
 def drawn(output: str, text: str, new: str) -> str:
     """Return a figure with a text replaced: its alt text, its caption or a label, each line of which is an element.
 
-    It stays as it is if the two texts have different numbers of lines.
+    It stays as it is if the two texts have different numbers of lines. Errors are those of `target_of`.
     """
     lines, fresh = (re.split(r"\n|\\n", each) for each in (text, new))
     if len(lines) != len(fresh):
@@ -145,7 +145,8 @@ def drawn(output: str, text: str, new: str) -> str:
 def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
     """Return printed text with what an f-string has printed replaced; the values between its fixed parts are kept.
 
-    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found.
+    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found. Errors are
+    those of `target_of`.
     """
     pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)

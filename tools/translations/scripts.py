@@ -52,6 +52,9 @@ def value_end(code: str, at: int) -> int:
     """Return the index behind the brace that closes a value in a template; the value may contain templates.
 
     `at` is the index behind the value's opening brace.
+
+    Raises:
+        IndexError: it is not closed.
     """
     depth = 1
     while depth:

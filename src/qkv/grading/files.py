@@ -98,7 +98,8 @@ def members_of(file: File) -> list[File]:
     """Return the files in a zip, but not those of zips in it; of two with one name, the last.
 
     Raises:
-        UnreadableError: it is no zip or no regular file, it has too many files, or its files overlap.
+        UnreadableError: it cannot be read, is no zip or no regular file, has too many files, or its files overlap.
+        MemoryError: there is not enough memory for a zip in another one.
     """
     _close_others(file)
     try:
@@ -147,6 +148,7 @@ def read_bytes(file: File) -> bytes:
 
     Raises:
         UnreadableError: it is not a regular file, is too large, or cannot be read.
+        MemoryError: there is not enough memory for it.
     """
     _close_others(file)
     try:

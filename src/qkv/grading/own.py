@@ -170,6 +170,9 @@ def main(path: str, skipped: dict[str, str], timeout: float) -> None:
         path: the notebook
         skipped: for each cell or answer to skip, why
         timeout: seconds of processor time for all of it
+
+    Raises:
+        UnreadableError: the file cannot be read or is no notebook, or checks no question of this course.
     """
     from qkv.sandboxed import cells  # imports IPython
 

@@ -575,7 +575,11 @@ def _handed(
 
 
 def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
-    """Read an input as it is after the run; a list may have grown by one member (`running` cuts it there)."""
+    """Read an input as it is after the run; a list may have grown by one member (`running` cuts it there).
+
+    Raises:
+        ReplyError: it has grown more, or is no value that `Reply.plain` can read.
+    """
     if not isinstance(original, list):
         return reply.plain(tree)
     members = items(tree, "list")
@@ -601,6 +605,9 @@ def _gradients(
     """Read the gradient of each floating-point input and parameter: None, or a tensor of the same shape.
 
     An input that is a list of tensors has one gradient: the flattened gradients of its members, concatenated.
+
+    Raises:
+        ReplyError: one is missing, or has another shape, or there are others.
     """
     parts: dict[Where, list[Tensor]] = {}
     for where, value in original:

@@ -168,12 +168,18 @@ def read_roster(path: Path) -> Roster:
 def read_table(path: Path) -> list[list[str]]:
     """Return the rows of a CSV file that are not empty. Commas, semicolons or tabs separate its cells.
 
+    The file is UTF-8, or UTF-16 with its mark. In another encoding, names would be read wrong, so it is refused.
+
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no table.
+        ValueError: it has another encoding, or is no text, or a cell is too long for a table.
     """
     data = path.read_bytes()
     text = data.decode("utf-16" if data.startswith(UTF16) else "utf-8-sig", "replace")
+    if "\ufffd" in text or "\0" in text:  # as in another encoding, or in a spreadsheet's own format
+        raise ValueError(
+            t("{path} is not a table (CSV) in UTF-8. Save it as “CSV UTF-8” in your spreadsheet.", path=path)
+        )
     first = next(iter(text.splitlines()), "")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
     try:

@@ -384,7 +384,10 @@ class _Attempt:
         raise FaultError(t("no session could be started: {why}", why=translated(why)))
 
     def run_cells(self, session: _Session) -> bool:
-        """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell."""
+        """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell.
+
+        Errors are those of `run`.
+        """
         for number, source in enumerate(self.sources, 1):
             if self.limit_reached():
                 return False
@@ -398,7 +401,7 @@ class _Attempt:
         """Run a cell, and mark the answers that are passed to its checks.
 
         A cell that ends the session is skipped in later sessions, if it is to blame. After each check, this process
-        gives the cell its full time again; the timers inside the session stop it earlier.
+        gives the cell its full time again; the timers inside the session stop it earlier. Errors are those of `run`.
         """
         try:
             reply = self.ask(session, replies.cell, do="cell", source=source, number=number)
@@ -438,6 +441,7 @@ class _Attempt:
         """Mark the answer that was passed to a check, unless an earlier session already came this far and marked it.
 
         A question that is not graded here is passed over, and so is a check that is not the only one to be observed.
+        Errors are those of `run`.
 
         Args:
             session: the session, which waits in the check
@@ -458,7 +462,7 @@ class _Attempt:
     def mark_rest(self, session: _Session) -> bool:
         """Mark the questions that no check asked about, and return whether all are marked.
 
-        It stops early if an answer ends the session or a limit is reached.
+        It stops early if an answer ends the session or a limit is reached. Errors are those of `run`.
         """
         for question in self.unmarked():
             if session.ended or self.limit_reached():
@@ -470,7 +474,8 @@ class _Attempt:
         """Let the session run an answer, and keep its reply to be judged, in the place of an earlier one.
 
         If the answer ends the session, it gets 0 points, unless the reference does too: a FaultError. Return False if
-        it has to be tried again in the next session, because the worker ended.
+        it has to be tried again in the next session, because the worker ended, else True. An AgainError is raised as in
+        `run`.
         """
         started = time.monotonic()
         if self.handing - {question.id}:
@@ -500,7 +505,7 @@ class _Attempt:
         """Judge the last answer to a question, and store the grade.
 
         If the judge fails, it gets 0 points, or a FaultError is raised if the reference does not pass either. The
-        session, if given, is closed for that.
+        session, if given, is closed for that. An AgainError can come from `reference_passes`.
         """
         seen, seconds = self.seen.pop(question.id)
         started = time.monotonic()

@@ -86,8 +86,10 @@ def unclear(submissions: Sequence[Result], group: Class) -> list[str]:
 def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table for Canvas' gradebook import, which finds a learner by ID, SIS ids or login name.
 
-    Learners who are not of Canvas, or have no ID, are left out. The ID is in the names of the files that Canvas hands
-    out, but not if it hands them out without names. The first row has the maximal points.
+    Learners whose files came from another system are left out. So are those of Canvas whose ID is neither in the list
+    nor in the names of their files, where it is unless Canvas hands them out without names. Where no system named a
+    file's learner, and the list has no login name, the student's name here is taken for it. The first row has the
+    maximal points.
     """
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
@@ -111,7 +113,8 @@ def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
 
     The names of the files that Moodle hands out have neither: these learners are in the table only if the list of the
     class has them. E-mail addresses are used if a list is given and has no user names. `moodle_worksheets` needs no
-    list.
+    list. Learners whose files came from another system are left out. Where no system named a file's learner, and the
+    list has no user name, the student's name here is taken for it.
     """
     notebooks = _columns(submissions)
     by_mail = bool(group.roster.people) and not any(person.get("username") for person in group.roster.people)

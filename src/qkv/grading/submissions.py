@@ -183,6 +183,7 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
 
     Raises:
         FileNotFoundError: a path does not exist.
+        OSError: one of the folders cannot be listed. A folder in it that cannot be listed counts as a submission.
     """
     placed = [(one, *_student_and_stem(one)) for one in _with_owners(_handed_in(list(paths), run), run)]
     reading = _Reading(run, [(one.file, student) for one, student, _ in placed if one.is_notebook])
@@ -309,6 +310,7 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
 
     Raises:
         FileNotFoundError: a path does not exist.
+        OSError: one of the folders cannot be listed.
     """
     met: set[File] = set()
     found: list[_Found] = []

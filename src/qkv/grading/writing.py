@@ -44,7 +44,7 @@ def exclusive_access(out: Path) -> Iterator[None]:
     """Lock the results folder against other runs of `qkv grade`, during the block. The folder is made if it is missing.
 
     Raises:
-        OSError: another run has locked the folder.
+        OSError: another run has locked the folder, or it cannot be made or written to.
     """
     out.mkdir(parents=True, exist_ok=True)
     with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644), "w") as stream:

@@ -119,7 +119,7 @@ def one_matrix(seed: int) -> dict[str, float]:
 def _trained(make: Callable[[], Tagger], seed: int, rate: float, steps: int = STEPS[0]) -> Tagger:
     """Make a tagger of another kind, train it on the tagger's sentences, and return it.
 
-    Its first weights and the batches come from the seed; the global random state does not change.
+    Its first weights and the batches come from the seed; the CPU's global random state does not change.
     """
     drawn = sentences("training", N_SENTENCES, seed)
     generator = torch.Generator().manual_seed(seed)

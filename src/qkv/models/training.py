@@ -273,7 +273,7 @@ def writer_loss(writer: Writer, ids: Tensor) -> Tensor:
 
 
 def _seeded(seed: int, make: Callable[[], Model]) -> Model:
-    """Make a model whose initial weights come from the seed, without changing the global random state."""
+    """Make a model whose initial weights come from the seed. The CPU's global random state stays as it is."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()

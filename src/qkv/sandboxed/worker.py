@@ -423,7 +423,9 @@ def give_up_capabilities() -> None:
 
 
 def set_limits(memory: int, own_address_space: int) -> None:
-    """Set the limits of each process: address space, number of processes, size and number of files, and no core dump.
+    """Set the limits of each process: address space, processor time, processes, size and number of files, no core dump.
+
+    A file that gets too large then raises an OSError; too much processor time ends the process.
 
     `memory` (MB) comes on top of `own_address_space` (bytes), which torch has already.
     """

@@ -201,8 +201,10 @@ def top_k(n: int) -> Probs:
 
 
 def nucleus(share: float) -> Probs:
-    """Return a function for the probabilities, not normalised, of a sampler that keeps the likeliest tokens: the fewest
-    whose probabilities add up to this share."""
+    """Return a function for the probabilities, not normalised, of a sampler that keeps the likeliest tokens.
+
+    They are the fewest whose probabilities add up to this share.
+    """
 
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p, order = right_probs(logits, temperature).sort(descending=True)

@@ -19,7 +19,10 @@ from qkv.words import sentences, t
 
 
 def draw_target(draw: Draw) -> list[Case]:
-    """Draw scores and a largest weight to reach: easy ones, near 1, near 1/n, and for very small scores."""
+    """Draw scores and a largest weight to reach: easy ones, low ones, near 1 and near 1/n.
+
+    Also two scores alone, float64, scores far from 0, and very small and very large ones.
+    """
 
     def scores(n: int, scale: float = 1.0) -> Tensor:
         """Draw scores that lie 0.5 to 2.5 below one maximum; with n > 2, the maximum is neither first nor last."""
@@ -67,7 +70,10 @@ def gaps_below(z: Tensor) -> Tensor:
 
 
 def precision(z: Tensor, target: float) -> float:
-    """Return the tolerance of a temperature, relative to max(1, T): its largest weight may be off by about 1e-4."""
+    """Return how far the temperature T that makes the largest weight `target` may be off, relative to max(1, T).
+
+    It is so far that this weight is off by about 1e-4.
+    """
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
