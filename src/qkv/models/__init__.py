@@ -100,6 +100,7 @@ def two_heads() -> dict[str, dict[str, Tensor]]:
 
 
 def _with_four_prices(stored: dict[str, Any]) -> dict[str, Tensor]:
+    """Return a stored layer with 0 where it would read or answer the last three of four prices."""
     layer = {f"attend.{name}": torch.tensor(value) for name, value in stored.items()}
     layer["places"] = layer.pop("attend.places")
     for which in "qkv":
