@@ -276,7 +276,7 @@ def test_it_asks_which_arc_breaks_and_then_says_it(open_page: OpenPage, silenced
     switch = widget.get_by_role("switch", name=f"silence head {silenced}")
     switch.press("Space")
     expect(asked).to_have_text(f"The arc to S {becomes}.")
-    expect(before).to_have_count(becomes == "breaks")
+    expect(before).to_have_count(int(becomes == "breaks"))
     expect(widget.get_by_role("status")).to_contain_text(f"The arc to S {becomes}.")
     assert widget.locator(".qkv-scope-maps").bounding_box() == place
     assert "grayscale" in widget.locator(".qkv-scope-out .qkv-heatmap").evaluate("e => getComputedStyle(e).filter")
