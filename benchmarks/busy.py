@@ -52,7 +52,10 @@ def busy_machine() -> Iterator[None]:
 
 
 def hand_in(path: Path, endless: bool = False) -> Path:
-    """Write the solution as a submission, and return its path. If `endless`, its answer to 3.1 never ends."""
+    """Write the solution of chapter 3 as a submission into the file `path`, and return it.
+
+    If `endless`, its answer to 3.1 never ends.
+    """
     notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     for cell in notebook.cells:
         if endless and "def scaled_scores" in cell.source:
@@ -82,7 +85,7 @@ def points_alone(printed: str) -> tuple[float, float]:
 def alone(folder: Path) -> tuple[bool, float]:
     """Grade a right notebook for oneself in a folder, and print its points and seconds.
 
-    Return whether it has full marks, and the seconds.
+    Return whether it has full marks, and the seconds. Errors are those of `points_alone`.
     """
     printed, seconds = qkv("grade", hand_in(folder / f"{SLUG}.ipynb"))
     got, most = points_alone(printed)

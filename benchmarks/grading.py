@@ -73,7 +73,10 @@ def answered(i: int, unlike: bool = False) -> nbformat.NotebookNode:
 
 
 def hand_in(folder: Path, n: int, layout: str, unlike: bool = False) -> None:
-    """Write n submissions below a folder; `layout` is the path of a file, with `{student}` in it."""
+    """Write n submissions below a folder; `layout` is the path of a file, with `{student}` in it.
+
+    Right answers of `unlike` ones differ in their last bits.
+    """
     for i in range(n):
         path = folder / layout.format(student=f"student{i:04}")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +122,7 @@ def ours(folder: Path, n: int, unlike: bool = False) -> list[float]:
 def autograde(course: Path, student: str) -> float:
     """Grade one student's notebook through nbgrader's API, and return the time at the end, by a clock in seconds.
 
-    This runs in a process of a pool, and switches its log off.
+    `course` is the folder of nbgrader's course. This runs in a process of a pool, and switches its log off.
     """
     from nbgrader.converters import Autograde
     from nbgrader.coursedir import CourseDirectory
@@ -235,7 +238,7 @@ def print_time_by_step(n: int) -> None:
 
 
 def grade_class(folder: Path, n: int) -> None:
-    """Grade a class of n submissions, and print its time and memory."""
+    """Grade a class of n submissions with `qkv grade`, and print its time and memory. Errors are those of `ours`."""
     started = time.perf_counter()
     ours(folder, n)
     seconds = time.perf_counter() - started

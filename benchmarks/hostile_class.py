@@ -80,7 +80,10 @@ def not_deserved(results: list[Result], honest: int) -> list[str]:
 
 
 def run_without_control_groups() -> None:
-    """Replace this process by the same command, with an empty folder in the place of the control groups."""
+    """Replace this process by the same command, with an empty folder in the place of the control groups.
+
+    That needs root. Other processes keep their control groups.
+    """
     again = shlex.join([sys.executable, *(word for word in sys.argv if word != "--no-control-groups")])
     hide = f"mount -t tmpfs none /sys/fs/cgroup && exec {again}"
     os.execvp("unshare", ["unshare", "--mount", "--propagation", "private", "sh", "-c", hide])

@@ -77,7 +77,8 @@ def answers(name: str, twins: bool, pairs: int) -> dict[tuple[str, str], str]:
 def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Check]:
     """Run the checks of a question's answers, and return the time of each. The first check of all is not measured.
 
-    A check that does not end in time counts with the time limit.
+    `name` is the question's id, and `twins` and `pairs` are as in `answers`. A check that does not end in time counts
+    with the time limit.
 
     Raises:
         RuntimeError: the right answer does not pass.
@@ -97,7 +98,7 @@ def measured(python: Interpreter, name: str, twins: bool, pairs: int) -> list[Ch
 
 
 def summary(kind: str, checks: list[Check]) -> str:
-    """Return a line with the median and the largest times of some checks."""
+    """Return a line with the median and the largest times of some checks, at least one. `kind` is what they are."""
     first = max(checks, key=lambda check: check.first)
     last = max(checks, key=lambda check: check.last)
     late = [check for check in checks if check.last > check.first]
@@ -109,7 +110,11 @@ def summary(kind: str, checks: list[Check]) -> str:
 
 
 def main() -> None:
-    """Measure the checks, and print a summary for each question, for each kind of answer, and for all."""
+    """Measure the checks, and print a summary for each question, for each kind of answer, and for all.
+
+    Raises:
+        RuntimeError: the right answer to a question does not pass.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--twins", action="store_true", help="also check every known wrong idea")
     parser.add_argument("--pairs", type=int, default=0, help="answers per question that combine two wrong ideas")

@@ -199,7 +199,7 @@ def shuffled(text: str, seed: int) -> str:
 
 
 def measure_scores(model: Model, chosen_on: list[Group], claimed_on: list[Group]) -> dict[str, Any]:
-    """Choose the head with the largest score of each kind on one half, and measure it on the other.
+    """Choose the head with the largest score of each kind on `chosen_on`, and measure it on `claimed_on`.
 
     The controls are the same sentences with their words shuffled, and untrained models. Return the measurements by the
     kind of score; in them, layers and heads count from 1.
@@ -262,9 +262,9 @@ def of_template(looks: Looks, name: str) -> Looks:
 
 
 def measure_it(chosen_on: Looks, claimed_on: Looks, head_before: tuple[int, int]) -> dict[str, Any]:
-    """Measure three kinds of heads on the second half, over all sentences and for each template.
+    """Measure three kinds of heads on the second half, `claimed_on`, over all sentences and for each template.
 
-    chosen   the head that moves most to the right noun on the first half
+    chosen   the head that moves most to the right noun on the first half, `chosen_on`
     known    `head_before`, (layer, head) from 0: it was found on one sentence before these were made
     all      the spread over all heads: what a random head does
 
@@ -304,7 +304,10 @@ def about_head(looks: Looks, layer: int, head: int) -> dict[str, Any]:
 
 
 def mean_weights(looks: Looks, layer: int, head: int) -> dict[str, Any]:
-    """Return the mean weights of *it* in one head: on the first and the second noun, for both orders and adjectives."""
+    """Return the mean weights of *it* in one head: on the first and the second noun, for both orders and adjectives.
+
+    `layer` and `head` count from 0. The result is by template and order, and in these by adjective.
+    """
     found = {}
     for template, order in product(TEMPLATES, (0, 1)):
         of = of_template(looks, template.name)

@@ -32,7 +32,7 @@ NAMES = ["scores", "weights", "mixed", "total", "spread", "query", "key", "value
 
 
 def answer_code(draw: random.Random) -> str:
-    """Return the solution's code, with up to 24 random lines inserted."""
+    """Return the code of the solution of chapter 3, with up to 24 random lines inserted."""
     notebook = nbformat.read(ROOT / "solutions" / f"{SLUG}.ipynb", as_version=4)
     lines = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "code").splitlines()
     for _ in range(draw.randrange(25)):
@@ -43,7 +43,10 @@ def answer_code(draw: random.Random) -> str:
 
 
 def made_up(student: int, draw: random.Random) -> Result:
-    """Return a result in the grader's form, with random marks and code. One in forty is ungraded."""
+    """Return a result in the grader's form, with random marks and code. One in forty is ungraded.
+
+    `student` is a number, from 0.
+    """
     questions = []
     for question in questions_of(CHAPTER).values():
         right = draw.random() < 0.7
@@ -92,11 +95,10 @@ def main() -> None:
         writer = Writer(Path(folder))
         start = time.perf_counter()
         timed(f"write {n} results", lambda: [writer.write(result) for result in results])
-        timed("finish: tables, new gradebook, report", lambda: writer.finish(results, ROOT / "exercises"))
+        timed("finish: tables, new gradebook, report", lambda: writer.finish(results, exercises=ROOT / "exercises"))
         print(f"{'both':<58} {time.perf_counter() - start:6.2f} s")
-        keys = [(r.student, r.notebook, r.sha256, r.version) for r in results]
-        kept = timed("read all again", lambda: [writer.earlier_result(*key) for key in keys])
-        timed("finish again, into the same gradebook", lambda: writer.finish(results, ROOT / "exercises"))
+        kept = timed("read all again", lambda: [writer.earlier_result(r.student, r.notebook) for r in results])
+        timed("finish again, into the same gradebook", lambda: writer.finish(results, exercises=ROOT / "exercises"))
     print(f"results that need no new grading: {sum(result is not None for result in kept)} of {n}")
     released = released_code(ROOT / "exercises", SLUG)
     timed("compare", lambda: compare([result.source for result in results], released))

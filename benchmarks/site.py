@@ -215,7 +215,7 @@ class Server:
         return DEFAULTS / "node_modules" / package["name"] / package["inside"]
 
     def body(self, path: str) -> bytes | None:
-        """Return the bytes that are sent for an address; None if there is no file.
+        """Return the bytes that are sent for an address; None if there is no file, also with .js at its end.
 
         They are gzipped unless their format is compressed. In pages, addresses of other hosts become addresses of this
         server.
@@ -303,7 +303,7 @@ def start_widgets(page: Page) -> None:
 def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, float]:
     """Return the kB of a first load and of a load after another page, and the layout shift of the first load.
 
-    All widgets are started each time.
+    All widgets are started each time. `name` is the page's address from the site's root.
     """
     server.sent = 0
     page, _ = open_page(browser, f"{server.address}/{name}")
@@ -320,7 +320,10 @@ def weight(browser: Browser, server: Server, name: str) -> tuple[float, float, f
 
 
 def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
-    """Return the seconds until the page's first widget, or a page without widgets, is ready: median of three loads."""
+    """Return the seconds until the page's first widget, or a page without widgets, is ready: median of three loads.
+
+    `slow` simulates the slow connection and CPU.
+    """
     times = []
     for _ in range(3):
         page, _ = open_page(browser, f"{address}#widget-1", slow)
@@ -336,7 +339,7 @@ def ready_seconds(browser: Browser, address: str, slow: bool) -> float:
 def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> float:
     """Return the seconds until the first text is painted, slow: median of five loads in a fresh browser.
 
-    If `bare`, the server sends the page without its widgets.
+    If `bare`, the server sends the page without its widgets. `name` is its address from the site's root.
     """
     times = []
     server.bare = bare
@@ -349,7 +352,10 @@ def paint_seconds(browser: Browser, server: Server, name: str, bare: bool) -> fl
 
 
 def handle_steps(browser: Browser, address: str) -> list[tuple[str, float]]:
-    """Return the name and the longest step in ms, on the slow CPU, of each slider and each drag of a page."""
+    """Return the name and the longest step in ms, on the slow CPU, of each visible slider and drag of a page.
+
+    Of those with the same name, only the first is measured. The time of a step is the median of nine passes.
+    """
     page, session = open_page(browser, address)
     page.locator(".qkv-prediction-answer").evaluate_all("all => all.forEach((e) => e.classList.add('qkv-open'))")
     start_widgets(page)
@@ -478,7 +484,10 @@ def tabs() -> list[psutil.Process]:
 
 
 def faults(browser: Browser, server: Server, name: str) -> tuple[int, int, int]:
-    """Return the counts of axe's violations over four looks, of requests to other hosts, and of console errors."""
+    """Return the counts of axe's violations over four looks, of requests to other hosts, and of console errors.
+
+    Each address on another host counts once. `name` is the page's address from the site's root.
+    """
     wrong, outside, errors = 0, set(), 0
     for width, scheme in LOOKS:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -522,7 +531,8 @@ def measure(
 ) -> tuple[dict[str, Any], list[tuple[str, float]]]:
     """Return the page's row of the table, and the longest step in ms of each of its sliders and drags.
 
-    Only these parts are measured: weight, ready, paint, steps, faults.
+    `name` is its address from the site's root. Of the parts weight, ready, paint, steps and faults, those in `parts`
+    are measured.
     """
     row: dict[str, Any] = {}
     steps: list[tuple[str, float]] = []
@@ -542,7 +552,7 @@ def measure(
 
 
 def shown(name: str, row: dict[str, Any]) -> str:
-    """Return a row of the table as text, with "–" for what was not measured."""
+    """Return a row of the table as text, after the page's name, with "–" for what was not measured."""
     cells = [
         form.format(row[key]) if row.get(key) is not None else "–".rjust(len(form.format(0)))
         for key, (_, form) in COLUMNS.items()

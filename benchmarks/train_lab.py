@@ -226,7 +226,7 @@ def line(name: str, runs: Sequence[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    """Run the jobs, and print a line for each as soon as it is done."""
+    """Run the jobs, print a line for each as soon as it is done, and at the end the memory of the tab."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))

@@ -2,7 +2,7 @@
 
 .venv/bin/python benchmarks/training.py                        all cases, 5 seeds, page and torch: an hour or two
 .venv/bin/python benchmarks/training.py --seeds 3 --only rate   fewer seeds, and only the cases with this word
-.venv/bin/python benchmarks/training.py --store                writes the means and ranges into the package
+.venv/bin/python benchmarks/training.py --store                writes the results of each seed into the package
 
 Each case is trained twice: by the engine of the page (in node), with the settings of TrainLab, and by torch, with the
 same settings. The two draw different random numbers, so only shares and means can be compared. And the torch tagger
@@ -89,7 +89,9 @@ Job = tuple[str, str, str, int]  # where, task, case, seed
 
 
 def train_in_torch(task: str, options: Options, seed: int) -> dict[str, float]:
-    """Train one case with torch, and return its measures.
+    """Train one case of the task "tagger" or "repeater" with torch, and return its measures.
+
+    `options` have the names of TrainLab's traits; `rate` is a factor.
 
     They are the shares of *it* right ("it", "held_out"), or the surprises and the best induction score of a repeater.
     """
@@ -119,7 +121,13 @@ class Engine:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def train(self, task: str, options: Options, seed: int, sizes: Options) -> dict[str, float]:
-        """Train one case with the page's engine, and return its measures. `sizes` changes the sizes of the model."""
+        """Train one case with the page's engine, and return its measures. `sizes` changes the sizes of the model.
+
+        The measures are named as in `train_in_torch`.
+
+        Raises:
+            ValueError: the process ended before it answered.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         job = {"task": task, "options": options, "seed": seed, "sizes": sizes}
@@ -164,7 +172,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def main() -> None:
     """Train each case that has no stored result yet, store its result, and print the mean and values of each case.
 
-    With --store, write them into the package.
+    With --store, write the results of all seeds into the package.
     """
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seeds", type=int, default=5)

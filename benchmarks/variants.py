@@ -180,7 +180,11 @@ def best_time(run: Callable[[], Tensor], device: str, seconds: float) -> float:
 
 
 def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], device: str, seconds: float) -> Row:
-    """Return a row of the table: always the costs; errors and time only if the case fits into memory."""
+    """Return a row of the table: always the costs; errors and time only if the case fits into memory.
+
+    `inputs` are by kind; the errors are of all of them, the costs and the time of the random ones. The timing takes
+    about `seconds`.
+    """
     q, k, v = inputs["random"]
     cost = variant.cost(q, k)
     row = Row(name, n, cost.multiply_adds, cost.largest)
@@ -194,7 +198,7 @@ def measure(name: str, variant: Variant, n: int, inputs: dict[str, Inputs], devi
 
 
 def rows(sizes: list[int], device: str, seconds: float) -> Iterator[Row]:
-    """Yield a row for every variant and every n. `seconds` is the time for all timings, divided evenly."""
+    """Yield a row for every variant and every n, a power of two. `seconds` is for all timings, divided evenly."""
     for n in sizes:
         generator = torch.Generator().manual_seed(7)
         inputs: dict[str, Inputs] = {}
@@ -233,7 +237,10 @@ def print_caches() -> None:
 
 
 def main() -> None:
-    """Measure the variants for growing lengths and print the table."""
+    """Measure the variants for growing lengths, and print the table and the sizes of caches.
+
+    With --json, write the table into a file, too.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--max-n", type=int, default=16384, metavar="N", help="the longest sequence; default: 16384")
     parser.add_argument("--seconds", type=float, default=60, metavar="S", help="for all timings together; default: 60")

@@ -68,7 +68,10 @@ def page_cells(cells: list[dict[str, Any]]) -> list[Cell]:
 
 
 def cells_with_kinds(cells: list[dict[str, Any]]) -> Iterator[Cell]:
-    """Yield the code cells of an exercise that have a kind. Only a check has points."""
+    """Yield the code cells of an exercise that have a kind. Only a check has points.
+
+    A cell's question is the last one that its own id or that of a cell above names, as "5.1"; before the first one, "".
+    """
     question = ""
     for place, cell in enumerate(cells):
         name = str(cell.get("id", ""))
@@ -93,13 +96,19 @@ def kind_of(name: str, cell: dict[str, Any]) -> str:
 
 # ── HTML of each kind ─────────────────────────────────────────────────────────────────────────────
 def html_of(cell: Cell) -> str:
-    """Return the HTML that the page shows beside a cell's code, or instead of it. That of a check is at its answer."""
+    """Return the HTML that the page shows beside a cell's code, or instead of it.
+
+    It is empty for a check, whose HTML is that of its answer.
+    """
     drawn = {"imports": offer, "answer": answer, "try": attempt, "progress": points}
     return drawn[cell.kind](cell) if cell.kind in drawn else ""
 
 
 def offer(_: Cell) -> str:
-    """Return a paragraph that says what the reader can do here. If Python cannot run, `page.js` replaces its text."""
+    """Return a paragraph that says what the reader can do here, and the script that every editor of the page calls.
+
+    If Python cannot run, `page.js` replaces the paragraph's text.
+    """
     words = t(
         "You can answer on this page. <strong>Check</strong> loads Python (about 5 MB, once) into this browser and "
         "runs the course’s own check there. What you write stays in this browser. <strong>Run</strong> works as in a "
@@ -121,7 +130,7 @@ def printed() -> str:
 def answer(cell: Cell) -> str:
     """Return the editor of an answer, which holds the stub, and the button and card of its check.
 
-    A cell with parts of earlier answers has no check, but a button that brings them.
+    Without points there is no check. A cell with parts of earlier answers has a button that brings them.
     """
     brought = BROUGHT.findall(cell.source)
     named = re.search(r"^(?:def|class) (\w+)", cell.source, re.MULTILINE) if not brought else None
@@ -143,8 +152,9 @@ def attempt(cell: Cell) -> str:
 def editor(key: str, label: str, source: str, more: str = "") -> str:
     """Return a text area for code as HTML. When the reader focuses it, `page.js` replaces it by a code editor.
 
-    Until then, and until its text is another one, it is drawn with the colours and the indentation of that editor.
-    `key` is its name, `label` its text for screen readers, `more` further attributes.
+    Until then, and until its text is another one, it is drawn with the colours and the indentation of that editor. A
+    script behind it restores the text of an earlier visit. `key` is its name, `label` its text for screen readers,
+    `more` further attributes; `key` and `more` are not escaped.
     """
     rows = max(2, source.count("\n") + 1)
     return (
@@ -172,7 +182,10 @@ def buttons(do: str, more: str = "") -> str:
 
 
 def runnable(name: str) -> str:
-    """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output."""
+    """Return the elements below a chapter's cell: buttons to run and edit it here, a status, and its output.
+
+    `name` is the cell's id.
+    """
     run = f'<button type="button" class="qkv-run" data-do="runCell" {KEYS}>{t("Run")}</button>'
     edit = f'<button type="button" class="qkv-run" data-do="edit">{t("Edit")}</button>'
     stop = f'<button type="button" class="qkv-run" data-do="stop" disabled hidden>{t("Stop")}</button>'
@@ -185,7 +198,7 @@ def runnable(name: str) -> str:
 def not_here(why: str) -> str:
     """Return the note below a chapter's cell that prints, but cannot run on the page.
 
-    `why` follows the word "it": "uses NAME" or another reason.
+    `why` follows the word "it", in English: "uses NAME", or another reason, which is translated.
     """
     _, uses, name = why.partition("uses ")
     reason = t("uses {name}", name=name) if uses else t(why)
@@ -206,7 +219,11 @@ def scratch() -> str:
 
 
 def check(cell: Cell) -> str:
-    """Return the button that checks an answer, and the element for its card."""
+    """Return the button that checks an answer, its points, and the element for its card.
+
+    Raises:
+        KeyError: there is no question with the cell's number.
+    """
     about = f'data-question="{cell.question}" data-points="{cell.points:g}"'
     about += " data-models" if find(cell.question).in_model else ""  # the check runs a trained model, too
     last = LAST_VERDICT.format(t("{n} points", n=f"{cell.points:g}"))

@@ -34,7 +34,10 @@ class QuietFormatter(HtmlFormatter):
 
 
 def highlighted(source: str) -> str:
-    """Return code as the editor draws it: an element for each line, which knows how far it is indented."""
+    """Return Python code as the HTML that the editor draws: a span for each line.
+
+    Its `--qkv-indent` is the number of characters by which the line is indented.
+    """
     coloured = highlight(source, PythonLexer(stripnl=False, ensurenl=False), QuietFormatter(nowrap=True))
     lines = zip(source.split("\n"), coloured.split("\n"), strict=False)
     return "".join(

@@ -60,11 +60,14 @@ class Interpreter:
         Return what it printed as "printed", and the text of its error as "problem" ("" without one). For a request that
         takes more than SECONDS of processor time, the problem is "TimeoutError".
 
-        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer. The process
-        is started if there is none; it ends after a request that takes too long or leaves much memory in use.
+        With a `question` and the `name` of an answer, run all cells and return the verdict on this answer. Each reply
+        also has the processor time as "seconds". The process is started if there is none; it ends after a request that
+        takes too long or leaves much memory in use, and what earlier cells defined is then lost.
 
         Raises:
             RuntimeError: Python did not start.
+            FileNotFoundError: there is no Node.js.
+            JSONDecodeError, psutil.Error: the process ended during the request.
         """
         process = self.process or self.start()
         process.stdin.write(json.dumps({"cells": cells, **check}) + "\n")
@@ -96,7 +99,7 @@ def processor_time(process: psutil.Popen) -> float:
 
 @cache
 def packed() -> tempfile.TemporaryDirectory[str]:
-    """Pack what a page loads, once per process, and return the folder, which is deleted with the process."""
+    """Pack what a page loads, once per process, and return the folder, which is deleted when the process ends."""
     folder = tempfile.TemporaryDirectory()
     pack.pack(Path(folder.name))
     return folder
@@ -104,7 +107,10 @@ def packed() -> tempfile.TemporaryDirectory[str]:
 
 @contextmanager
 def interpreter() -> Iterator[Interpreter]:
-    """Yield the page's Python, packed as for the site. Its process is ended after the block."""
+    """Yield the page's Python, packed as for the site. Its process starts at the first request.
+
+    It ends after the block.
+    """
     python = Interpreter(Path(packed().name))
     try:
         yield python

@@ -58,7 +58,7 @@ NOT_ON_PAGE = {"figures.py", "cli.py", "cells.py", "wire.py", "worker.py"}
 
 
 def write_archive(target: Path, files: dict[str, bytes]) -> None:
-    """Write a zip archive of files, given by their names, as a compressed file.
+    """Write files, given as {name: content}, as a zip archive that is compressed by gzip.
 
     The archive as a whole is compressed, and not each file in it, which is smaller. Its bytes depend only on these
     files.
@@ -82,7 +82,7 @@ def library_files() -> dict[str, bytes]:
 
 
 def course_files() -> dict[str, bytes]:
-    """Return the files of course.bin: the page's torch, numpy and tqdm, its runtime, and the course's checking code."""
+    """Return {name: content} of course.bin: the page's torch, numpy, tqdm and runtime, and the checking code."""
     files = package_files("torch", "numpy", "tqdm") | {path.name: path for path in (HERE / "runtime").glob("*.py")}
     return {name: path.read_bytes() for name, path in (files | qkv_files(COURSE)).items()}
 
@@ -116,7 +116,12 @@ def qkv_files(patterns: tuple[str, ...]) -> dict[str, Path]:
 def pack(folder: Path) -> None:
     """Write the files that Python in the page loads to the subfolder `python` of a folder.
 
-    Notebooks of an earlier call are removed. It needs the npm package of Pyodide, and Node.js to compile.
+    Files of an earlier call are replaced, and its notebooks and `copy/` are removed first. It needs the npm package of
+    Pyodide, and Node.js to compile. A worker that is already bundled there gets its size and hash into `sizes.json`.
+
+    Raises:
+        FileNotFoundError: Pyodide or Node.js is missing.
+        CalledProcessError: the archives could not be compiled.
     """
     target = folder / "python"
     target.mkdir(parents=True, exist_ok=True)
@@ -157,9 +162,13 @@ def digest(files: list[Path]) -> str:
 
 
 def compile_archives(target: Path) -> None:
-    """Replace the packed archives by ones in which the modules that every start imports are compiled.
+    """Replace two archives in a folder by ones in which the modules that every start imports are compiled.
 
-    If the cache has them for these files, they are copied from there.
+    They are `python_stdlib.bin` and `course.bin`. If the cache COMPILED has them for these files, they are copied from
+    there, else compiled and added to it.
+
+    Raises:
+        CalledProcessError: Node.js could not compile them.
     """
     archives = ("python_stdlib.bin", "course.bin")
     made = digest([target / name for name in HEAVY] + [HERE / name for name in ("compile.mjs", "compile_archives.py")])
@@ -178,7 +187,10 @@ def compile_archives(target: Path) -> None:
 
 
 def write_scripts(target: Path) -> None:
-    """Write each file as a script in `copy/`, which calls `qkvFile` with the file's name and content."""
+    """Write each file of a folder as a script in its `copy/`, which calls `qkvFile` with the file's name and content.
+
+    The content is compressed by gzip, in base64. An earlier `copy/` is removed first; `editor.js` gets no copy.
+    """
     scripts = target / "copy"
     shutil.rmtree(scripts, ignore_errors=True)
     for file in [file for file in target.rglob("*") if file.is_file() and file.name != "editor.js"]:

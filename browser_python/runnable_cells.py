@@ -49,7 +49,7 @@ def is_skipped(cell: dict[str, Any]) -> bool:
 def printed_by_cell(notebook: Any) -> dict[str, str]:
     """Return the text that each cell of an executed notebook prints, by id.
 
-    Left out are cells without output, with a picture or widget, or with the tag remove-cell.
+    Left out are cells without output, with any output that is no text (see `text_of`), or with the tag remove-cell.
     """
     texts: dict[str, str] = {}
     for cell in notebook.cells:
@@ -62,7 +62,10 @@ def printed_by_cell(notebook: Any) -> dict[str, str]:
 
 
 def text_of(output: Any) -> str | None:
-    """Return a cell output as text, or None if it is not text."""
+    """Return what a cell printed, or the value of its last line and a new line; None for any other output.
+
+    Others are what `display` shows, a value with a picture or HTML, a widget, an error, and what went to stderr.
+    """
     if output.output_type == "stream":
         return str(output.text) if output.name == "stdout" else None
     if output.output_type == "execute_result" and set(output.data) == {"text/plain"}:
@@ -71,9 +74,10 @@ def text_of(output: Any) -> str | None:
 
 
 def run_on_page(path: Path) -> dict[str, dict[str, Any]]:
-    """Run all cells of a chapter in order, as its page does, and return by cell id what `Interpreter.ask` returns.
+    """Run the code cells of a chapter in order, as its page does, and return by cell id what `Interpreter.ask` returns.
 
-    A cell that takes too long is left out when those below it run, as on the page.
+    Cells with the tag skip-execution are left out. So is one that takes too long when those below it run, as on the
+    page. Errors are those of `Interpreter.ask`.
     """
     from browser_python.in_node import interpreter
 
@@ -124,7 +128,7 @@ def reason(wanted: str, printed: str, problem: str) -> str:
 
 
 def write_list(reasons: dict[str, dict[str, str]]) -> None:
-    """Write the list: for each page the reasons by cell id, without pages that are gone."""
+    """Write the list to its file: for each page the reasons by cell id, without pages that are gone."""
     pages = {name_of(path) for path in chapters()}
     lines = [ABOUT]
     for page in sorted(pages & reasons.keys()):

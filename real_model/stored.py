@@ -24,7 +24,11 @@ TARGET = Path(__file__).resolve().parents[1] / "src" / "qkv" / "widgets" / "real
 def main() -> None:
     """Run the model on the sentences, with the weights that the page computes with, and write TARGET.
 
-    It has the sentences, their tokens, and all attention weights as bytes from 0 to 255, in hexadecimal digits.
+    It has the sentences, their tokens, and the attention weights of all sentences, one after another, as bytes from 0
+    to 255 in hexadecimal digits: (layers, heads, n, n) for a sentence of n tokens.
+
+    Raises:
+        MissingError: the model's package cannot be had.
     """
     files = pack.package_files()
     sizes: dict[str, Any] = {"hidden_size": pack.WIDTH, "num_hidden_layers": pack.LAYERS}

@@ -145,6 +145,7 @@ def test_release_writes_a_folder_for_learners_and_one_for_nbgrader(course, capsy
     assert main(["release", "--solutions", "solutions", "--exercises", "mine"]) == 0
     assert (course / "mine" / "03_a.ipynb").exists()
     assert main(["release", "--without-solutions", "handout"]) == 0
+    assert " files into handout" in capsys.readouterr().out
     assert (course / "handout" / "exercises" / "03_a.ipynb").exists()
     assert main(["release", "--nbgrader", "course/source"]) == 0
     assert (course / "course" / "source" / "03_a" / "03_a.ipynb").exists()

@@ -47,7 +47,8 @@ def run(command: list[str], copy: Path) -> subprocess.CompletedProcess[str]:
 def red_tests(copy: Path, tests: list[str], *options: str) -> list[str]:
     """Return the names of the tests that fail in the copy, up to the first one; none if all pass.
 
-    If pytest itself fails, return one text that says so.
+    `tests` are all files, which run without their slow tests, or have names of single tests. `options` are pytest's. If
+    pytest itself fails, return one text that says so.
 
     Raises:
         SystemExit: pytest did not find the tests.
@@ -68,7 +69,11 @@ def is_outdated(breakage: dict) -> bool:
 
 
 def require_green(copy: Path, breakages: list[dict]) -> None:
-    """Raise SystemExit if a test fails before anything is broken: it would be red after every breakage as well."""
+    """Run the tests of these breakages on code that is not broken, two at a time, and say so.
+
+    Raises:
+        SystemExit: a test fails, which would be red after every breakage as well, or was not found.
+    """
     tests = sorted({test for breakage in breakages for test in breakage["tests"]})
     files, named = [test for test in tests if "::" not in test], [test for test in tests if "::" in test]
     print(f"Running the tests of {len(breakages)} breakages on code that is not broken …", flush=True)
@@ -93,7 +98,9 @@ def replay(copy: Path, breakage: dict) -> list[str]:
 
 
 def main() -> int:
-    """Replay the breakages whose names have one of the given words. Return 1 if no test failed for one of them, else 0.
+    """Replay the breakages whose names have one of the given words; without words, all of them.
+
+    Return 1 if no test failed for one of them, or if no breakage has such a name, else 0.
 
     Raises:
         SystemExit: an entry is outdated, or a test fails before anything is broken.

@@ -39,6 +39,6 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def listed_pages() -> list[str]:
-    """Return the pages that the table of contents lists, in its order."""
+    """Return the pages that the table of contents lists, in its order and without suffixes: chapters/03_scaling."""
     table = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     return re.findall(r"^[ -]*(?:file|root): *(\S+) *$", table, re.MULTILINE)

@@ -130,7 +130,10 @@ def run_steps(steps: list[Step]) -> list[list[str]]:
 
 
 def main() -> int:
-    """Run the chosen steps. Return the exit code: 1 if a step failed, else 0. An unknown step ends with SystemExit."""
+    """Run the chosen steps, by default all of the gate, and print what failed. Return 1 if a step failed, else 0.
+
+    An unknown step ends with SystemExit. This Python's folder comes first in PATH from then on.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [name for name, _, _ in STEPS + SWEEPS]
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"only these: {', '.join(names)}")

@@ -28,7 +28,8 @@ RUN_AGAIN = ("book/xray.ipynb",)  # their outputs are sentences of the package, 
 def prepare(language: str, folder: Path, toc: Path, english: Path) -> list[str]:
     """Write what the site of a language is built from into a folder. Return the notebooks that have to run there.
 
-    The texts of `skin` are in this language afterwards.
+    The texts of `skin` are in this language afterwards. What all languages share is linked there, in place of older
+    links.
 
     Args:
         language: its code, such as zh_TW

@@ -40,7 +40,10 @@ def at(place: str) -> Any:
 
 
 def own_names() -> dict[str, list[str]]:
-    """Return the names where this runs: of modules, public ones; of classes, all but special ones."""
+    """Return the names of each module and class where this runs.
+
+    Of modules, they are the public ones; of classes, all but special ones.
+    """
     hidden = dict.fromkeys(MODULES.split(), "_") | dict.fromkeys((CLASSES + LAYERS).split(), "__")
     return {place: [n for n in names_at(place) if not n.startswith(start)] for place, start in hidden.items()}
 
@@ -67,9 +70,10 @@ def names(path: str) -> dict[str, list[str]]:
 
 
 def lacking() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return the names that the page lacks, and those of its modules alone.
+    """Return the names that the page lacks, by module or class, and those that only its modules have, by module.
 
-    Of a layer, they are only what modules in general do not have.
+    A class is called by the last part of its name. Of a layer, only names that `torch.nn.Module` does not have count.
+    What would have no names is left out.
     """
     theirs, page = names(""), names(str(ROOT / "browser_python"))
     missing, more = {}, {}
@@ -86,7 +90,7 @@ def drop_empty(found: dict[str, list[str]]) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Write both to `names.py`."""
+    """Write both results of `lacking` to browser_python/torch/names.py, as `NAMES` and `OWN`."""
     text = HEAD
     for variable, found in zip(("NAMES", "OWN"), lacking(), strict=True):
         lines = [f'    "{title}": """\n{textwrap.fill(" ".join(own), 120)}\n""",\n' for title, own in found.items()]

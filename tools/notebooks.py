@@ -89,7 +89,10 @@ def normalised_cell(cell: NotebookNode, run: int | None) -> NotebookNode:
 
 
 def normalised(notebook: NotebookNode, outputs: bool) -> NotebookNode:
-    """Return a notebook in the normal form, in nbformat 4.5, with or without its text outputs."""
+    """Return a notebook in the normal form, in nbformat 4.5, with or without its text outputs.
+
+    With outputs, its code cells are counted from 1. A cell without a valid id of its own gets a new one.
+    """
     cells, taken, runs = [], set[str](), count(1)
     for cell in notebook.cells:
         clean = normalised_cell(cell, next(runs) if outputs and cell.cell_type == "code" else None)
@@ -137,7 +140,11 @@ def cell_findings(cell: NotebookNode, clean: NotebookNode) -> Iterator[str]:
 
 
 def findings(path: Path) -> list[Finding]:
-    """Return all differences between a notebook file and its normal form."""
+    """Return all differences between a notebook file and its normal form.
+
+    Raises:
+        SystemExit: the file is not a notebook in format 4.
+    """
     text, notebook = read(path)
     clean = normalised(notebook, keeps_outputs(path))
     found = [
@@ -173,7 +180,11 @@ def short_path(path: Path) -> str:
 
 
 def check(paths: list[Path]) -> int:
-    """Print all findings, and the command that fixes them. Return the exit code: 1 if there are findings, else 0."""
+    """Print all findings, and the command that fixes them. Return the exit code: 1 if there are findings, else 0.
+
+    Raises:
+        SystemExit: a file is not a notebook in format 4.
+    """
     bad = [(path, found) for path in paths if (found := findings(path))]
     for path, found in bad:
         for finding in found:
@@ -184,7 +195,11 @@ def check(paths: list[Path]) -> int:
 
 
 def normalise(paths: list[Path]) -> int:
-    """Rewrite each notebook that is not in the normal form, and print its name. Return the exit code, always 0."""
+    """Rewrite each notebook that is not in the normal form, and print its name. Return the exit code, always 0.
+
+    Raises:
+        SystemExit: a file is not a notebook in format 4. Files after it are not rewritten.
+    """
     for path in paths:
         text, notebook = read(path)
         clean = as_json(normalised(notebook, keeps_outputs(path)))
@@ -195,7 +210,7 @@ def normalise(paths: list[Path]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line. Return the exit code; raise as `chosen_notebooks` does."""
+    """Run the command line. Return the exit code; raise SystemExit as `chosen_notebooks` and `read` do."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=("normalise", "check"))
     parser.add_argument("paths", nargs="*", help="notebooks or folders; default: all notebooks of the course")

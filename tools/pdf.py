@@ -71,7 +71,7 @@ def print_page(page: Page, address: str) -> PdfReader:
 
 
 def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfWriter:
-    """Join the PDFs of all pages, with an outline of their titles, and return the book.
+    """Join the PDFs of all pages, with an outline of their titles, and return the book. Both are by the page's name.
 
     A link to a page of the site, whose addresses begin with `base`, becomes a link to its first sheet.
     """
@@ -91,7 +91,8 @@ def join(parts: dict[str, PdfReader], titles: dict[str, str], base: str) -> PdfW
 def link_inside(book: PdfWriter, note: Any, starts: dict[str, int], base: str) -> None:
     """Change a link to a page of the served site, so that it leads to the page's first sheet.
 
-    A link to another file of the site loses its target; links to other hosts stay.
+    A link to another file of the site loses its target; links to other hosts stay. `note` is the annotation with the
+    link, `starts` the index of each page's first sheet, and `base` what the site's addresses begin with.
     """
     from pypdf.generic import ArrayObject, NameObject
 
@@ -153,7 +154,7 @@ def make_pdf(out: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Make the PDF. Return the exit code: 1 if it could not be made, else 0."""
+    """Make the PDF. Return the exit code: 1 if it could not be made, for a reason that is printed, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=site.BUILD / "qkv.pdf", metavar="FILE", help="default: %(default)s")
     try:

@@ -140,6 +140,8 @@ def remove_from_wheel(wheel: Path, folder: str) -> None:
 def for_colab(notebook: NotebookNode, page: str, where: Place) -> NotebookNode:
     """Return a copy of a page's notebook for Colab: it installs the package, has a badge, and its links are absolute.
 
+    The badge is below the first line of the first cell. In another language than English, the notebook chooses it, too.
+
     Raises:
         StoppedError: the notebook does not have exactly one setup cell, or links to a file that is not published.
     """
@@ -195,7 +197,7 @@ def write_colab(where: Place, folder: Path) -> list[str]:
     Return the names of the English ones. Those of other languages are in folders of their own.
 
     Raises:
-        StoppedError: the folder is not empty.
+        StoppedError: the folder is not empty, or a notebook cannot be published, as in `for_colab`.
     """
     if folder.exists() and any(folder.iterdir()):
         raise StoppedError(f"{folder} is not empty. Everything in it would be published, so choose another folder")
@@ -261,7 +263,9 @@ SIGNATURE = {
 
 
 def git(*arguments: str, at: Path | None = None, environment: dict[str, str] | None = None) -> str:
-    """Run git in a folder (default: this repository), and return what it prints.
+    """Run git in a folder (default: this repository), and return what it prints, without blanks at its ends.
+
+    `environment` has variables in addition to those of this process.
 
     Raises:
         StoppedError: git failed. The message contains git's own.

@@ -149,7 +149,7 @@ def require(present: bool, what: str, command: str) -> None:
 
 
 def bundle() -> str:
-    """Run step 1: bundle the widgets' JavaScript and style for the site. Return an empty report.
+    """Run step 1: bundle the widgets' JavaScript and style for the site, into _build/assets. Return an empty report.
 
     Raises:
         StoppedError: node or a package is missing, or the bundler failed.
@@ -193,7 +193,10 @@ def table_of_contents(options: Options) -> Path:
 
 
 def refresh_cache() -> None:
-    """Delete all cached outputs if the package or a library that they depend on has changed since they were made."""
+    """Delete all cached outputs if the package or a library that they depend on has changed since they were made.
+
+    The cache's folder is there afterwards, with a stamp of what the outputs depend on.
+    """
     stamp, current = CACHE / "stamp", package_fingerprint()
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != current:
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -256,7 +259,7 @@ def notebook_client(notebook: Any, folder: Path, private: str) -> Any:
 
 
 def failure_text(notebook: Any, place: int, why: str) -> str:
-    """Return a report of the cell at which a notebook stopped, and of the reason."""
+    """Return a report of the cell at which a notebook stopped, the one with the index `place`, and of the reason."""
     cell = notebook.cells[place]
     return f"cell {place + 1} (id {cell.id}):\n\n{cell.source}\n\n{why}"
 
@@ -283,7 +286,7 @@ def run_into(cache: Any, paths: list[str]) -> None:
     """Run notebooks, put them with their outputs into a cache, and print their seconds.
 
     Raises:
-        StoppedError: a notebook failed.
+        StoppedError: a notebook failed. Those that had run before are in the cache.
     """
     from jupyter_cache.base import CacheBundleIn
 
@@ -319,6 +322,8 @@ def write_english(options: Options) -> str:
 def write_language(options: Options, language: str) -> str:
     """Run a further step: write the pages in a language into their folder of the site. Return an empty report.
 
+    Its pages of an earlier build are deleted first.
+
     Raises:
         StoppedError: a notebook failed, or Jupyter Book found a problem.
     """
@@ -342,7 +347,7 @@ def write_pages(options: Options, source: Path, toc: Path) -> None:
     """Let Jupyter Book write the pages of a folder, with every warning as an error.
 
     Raises:
-        StoppedError: there was an error or a warning.
+        StoppedError: there was an error or a warning. The pages that Sphinx has read are then deleted from its cache.
     """
     call = CALL.format(blocked=BLOCKED_PACKAGE, at_a_time=(os.cpu_count() or 1) + 1)
     command = [sys.executable, "-c", call, "build", str(source), "-W", "-n", "--keep-going", "-q"]
@@ -376,6 +381,8 @@ def run_step(number: str, name: str, step: Callable[[], str]) -> None:
 
 def build(options: Options) -> None:
     """Run all steps and print their times, unless nothing has changed since the last build.
+
+    Pages of languages that are not asked for, and a service worker without an address, are deleted.
 
     Raises:
         StoppedError: a step failed.
@@ -455,6 +462,7 @@ def serve(port: int | None, options: Options) -> None:
 
     Raises:
         StoppedError: the build failed, or no port is free.
+        OSError: the given port is taken.
     """
     build(options)
     chosen = port or free_port(8000)

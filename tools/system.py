@@ -60,7 +60,7 @@ def mini_browsers() -> list[str]:
 def webkit() -> str | None:
     """Return the path of a WebKit: Playwright's, or Debian's WebKitGTK if its driver and Xvfb are installed too.
 
-    Without either, return None.
+    Of WebKitGTK, it is the path of its MiniBrowser. Without either, return None.
     """
     parts = [first_path(names) for names in (mini_browsers(), ["WebKitWebDriver"], ["Xvfb"])]
     return playwright_build("webkit") or (parts[0] if all(parts) else None)

@@ -48,10 +48,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> ndarray:
-    """Return the singular values.
+    """Return the singular values of a matrix or of several, the largest first. `full_matrices` changes nothing.
 
     Raises:
         NotImplementedError: `compute_uv` is true.
+        RuntimeError: it is no matrix.
     """
     if compute_uv:
         raise NotImplementedError(missing_message("the result of `numpy.linalg.svd`, but for `compute_uv=False`,"))

@@ -38,7 +38,8 @@ class generic:  # noqa: N801
         Methods that would return an array without axes return a number instead, as `x.round()`.
 
         Raises:
-            AttributeError: arrays do not have it either, or its name begins with `_`.
+            NotImplementedError: NumPy's numbers have it, but not the page's arrays.
+            AttributeError: NumPy's numbers do not have it either.
         """
         from . import ndarray, raise_missing
 
@@ -162,7 +163,7 @@ class Float(float, floating):
         return format(float(self), spec)
 
     def __round__(self, digits: int | None = None) -> Any:  # type: ignore[override]
-        """Round as NumPy does: multiply, round to an integer, divide."""
+        """Round as NumPy does: multiply, round to an integer, divide. Without `digits`, return a Python integer."""
         if digits is None:
             return round(float(self))
         from . import round as rounded_array
@@ -181,7 +182,7 @@ class Integer(Whole, integer):
     """An integer of a dtype."""
 
     def __new__(cls, value: Any = 0) -> Any:
-        """Return an integer, or an array of a list.
+        """Return the integer, or an array of a list. A float loses its decimals.
 
         Raises:
             OverflowError: the dtype cannot hold it.
@@ -320,8 +321,13 @@ def is_plain(other: Any) -> bool:
 def arithmetic(name: str, turned: bool) -> Callable[[Any, Any], Any]:
     """Return an operation of a number with another one, whose result is one of NumPy's numbers.
 
-    With `turned`, the number is the right operand. A division by 0 gives inf, nan or, of integers, 0. An integer that
-    the dtype cannot hold raises an OverflowError, as in NumPy.
+    With `turned`, the number is the right operand. A division by 0 gives inf or nan, or if its result is an integer, 0.
+    A result that the dtype cannot hold wraps around in integers, and is inf in floats.
+
+    Raises:
+        OverflowError: an operand is a Python integer that the dtype cannot hold.
+        ValueError: an integer has a negative integer power, or is shifted by a negative number.
+        TypeError: two truth values are subtracted.
     """
 
     def operate(self: Any, other: Any) -> Any:

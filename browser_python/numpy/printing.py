@@ -56,7 +56,10 @@ def positional(text: str) -> str:
 
 
 def fixed(value: float, kind: torch.dtype) -> str:
-    """Return a number with at most so many digits after the point as the options say, and without zeros at the end."""
+    """Return a number with at most so many digits after the point as the options say, and without zeros at the end.
+
+    The point stays: 1 is "1.".
+    """
     text = positional(shortest(value, kind))
     if len(text.partition(".")[2]) > OPTIONS["precision"]:
         text = f"{value:.{OPTIONS['precision']}f}"
@@ -134,7 +137,10 @@ def numbers_in(t: torch.Tensor, summarized: bool) -> list[Any]:
 
 
 def text_of(t: torch.Tensor, separator: str, prefix: str = "", suffix: str = "") -> str:
-    """Return the numbers of a tensor as text in nested brackets; `prefix` and `suffix` are what stands around it."""
+    """Return the numbers of a tensor with axes, which is not empty, as text in nested brackets.
+
+    `prefix` and `suffix` will stand around the text: their lengths count for line breaks and margins.
+    """
     summarized = t.numel() > THRESHOLD
     form = formatter_of(numbers_in(t, summarized), t.dtype)
 
@@ -161,7 +167,10 @@ def array_str(t: torch.Tensor) -> str:
 
 
 def array_repr(t: torch.Tensor) -> str:
-    """Return an array as `repr` shows it: with commas, and with its dtype unless that is the usual one."""
+    """Return an array as `repr` shows it: with commas, with its dtype unless that is the usual one.
+
+    The shape is added if some numbers are left out, or if there are none and it has not one axis.
+    """
     if not t.ndim:
         kind = "" if t.dtype in PLAIN else f", dtype={str(t.dtype).removeprefix('torch.')}"
         return f"array({formatter_of([t.item()], t.dtype)(t.item()).strip()}{kind})"

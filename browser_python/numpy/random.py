@@ -26,7 +26,10 @@ POOL = 4  # words of the pool in which a seed is mixed
 
 
 def drawn(draw: Callable[[], Any], size: Size, kind: torch.dtype = torch.float64) -> Any:
-    """Return one number that `draw()` returns, or an array of this size with one for each place."""
+    """Return one number that `draw()` returns, or an array of this size with one for each place.
+
+    A single number is a Python float, or for another `kind` one of NumPy's.
+    """
     if size is None:
         return draw() if kind is torch.float64 else number_of(draw(), kind)
     shape = (size,) if isinstance(size, INTEGERS) else tuple(size)
@@ -44,28 +47,36 @@ def chosen(
 ) -> Any:
     """Choose from an array, or from 0, …, a − 1, each equally often or with the probabilities p.
 
-    `draw()` draws a number from 0 to 1, `below(n)` an integer below n, and `different(n, count)` so many different
-    integers below n, for a choice without replacement.
+    Return one item, or an array of the size. `draw()` draws a number from 0 to 1, `below(n)` an integer below n, and
+    `different(n, count)` so many different integers below n, for a choice without replacement.
 
     Raises:
-        ValueError: `a` is an array with several axes, or has too few items for a choice without replacement; or p does
-            not sum to 1.
+        ValueError: `a` is an array with several axes, is empty, or has too few items for a choice without replacement;
+            or p has another length, a negative number, or does not sum to 1.
         NotImplementedError: `a` has strings, or p is given for a choice without replacement.
     """
     if not isinstance(a, (*INTEGERS, list, tuple, range)) and as_tensor(a).ndim != 1:
         raise ValueError("a must be 1-dimensional")
     n = a if isinstance(a, INTEGERS) else len(a)
+    shape = () if size is None else (size,) if isinstance(size, INTEGERS) else tuple(size)
+    if n <= 0 and math.prod(shape):
+        what = "must be a positive integer" if isinstance(a, INTEGERS) else "cannot be empty"
+        raise ValueError(f"a {what} unless no samples are taken")
+    if p is not None and tuple(as_tensor(p).shape) != (n,):
+        raise ValueError("a and p must have same size")
     if not replace:
         if p is not None:
             raise NotImplementedError(missing_message("`numpy.random.choice` without replacement with probabilities"))
-        shape = () if size is None else (size,) if isinstance(size, INTEGERS) else tuple(size)
         if math.prod(shape) > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
         places = array_or_number(torch.tensor(different(n, math.prod(shape)), dtype=torch.int64).reshape(shape))
     elif p is None:
         places = drawn(lambda: below(n), size, torch.int64)
     else:
-        sums = list(accumulate(as_tensor(p).double().tolist()))
+        parts = as_tensor(p).double().tolist()
+        sums = list(accumulate(parts))
+        if any(part < 0 for part in parts):
+            raise ValueError("Probabilities are not non-negative")
         if abs(sums[-1] - 1) > 1e-7:
             raise ValueError("Probabilities do not sum to 1. See Notes section of docstring for more information.")
         places = drawn(lambda: sum(s / sums[-1] <= u for u in (draw(),) for s in sums), size, torch.int64)
@@ -319,7 +330,7 @@ class RandomState:
         self.seed(seed)
 
     def seed(self, seed: int | None = None) -> None:
-        """Begin again with a seed.
+        """Begin again with a seed, without one with a random one.
 
         Raises:
             ValueError: it is not from 0 to 2³² − 1.
@@ -391,7 +402,7 @@ class RandomState:
         return drawn(lambda: -scale * math.log1p(-self._double()), size)
 
     def randint(self, low: int, high: int | None = None, size: Size = None, dtype: Any = int) -> Any:
-        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1.
+        """Draw integers from `low` to `high` − 1, or from 0 to `low` − 1. Without a size, return a Python integer.
 
         Raises:
             ValueError: there are none.

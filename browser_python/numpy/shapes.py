@@ -80,7 +80,10 @@ def roll(x: Any, shift: Any, axis: Any = None) -> ndarray:
 
 
 def tile(x: Any, reps: Any) -> ndarray:
-    """Return an array repeated so often along each of its axes. A single number is for the last axis."""
+    """Return an array repeated so often along each of its axes. Counts for too few axes are for the last ones.
+
+    Counts for more axes add axes at the front.
+    """
     t, counts = as_tensor(x), (reps,) if isinstance(reps, INTEGERS) else tuple(reps)
     counts = (1,) * (t.ndim - len(counts)) + counts
     return ndarray(t.reshape((1,) * (len(counts) - t.ndim) + tuple(t.shape)).repeat(*counts))
@@ -120,15 +123,21 @@ def append(x: Any, values: Any, axis: int | None = None) -> ndarray:
 def array_split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
     """Split an axis into so many parts, of which the first ones may be larger by one, or before these indices.
 
-    Return the parts.
+    Return the parts, which are views. A part between indices beyond the axis is empty.
+
+    Raises:
+        ValueError: the number of parts is not positive.
     """
     t = as_tensor(x)
     n = t.shape[axis]
     if isinstance(parts, INTEGERS):
+        if parts <= 0:
+            raise ValueError("number sections must be larger than 0.")
         ends = list(itertools.accumulate(n // parts + (i < n % parts) for i in range(parts)))
     else:
         ends = [*parts, n]
-    return [ndarray(t.narrow(axis, a, b - a)) for a, b in zip([0, *ends], ends, strict=False)]
+    before = (slice(None),) * within(axis, t.ndim)
+    return [ndarray(t[(*before, slice(a, b))]) for a, b in zip([0, *ends], ends, strict=False)]
 
 
 def split(x: Any, parts: Any, axis: int = 0) -> list[ndarray]:
@@ -199,7 +208,11 @@ def within(axis: int, n: int) -> int:
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
-    """Return the parts at these indices along an axis, or of the flat array."""
+    """Return the parts at these indices along an axis, or without one, the numbers of the flat array.
+
+    Raises:
+        IndexError: an index or the axis is out of bounds.
+    """
     t, at = as_tensor(x), as_tensor(indices)
     if axis is None:
         return array_or_number(t.flatten()[at])
@@ -257,7 +270,7 @@ def apply_along_axis(function: Callable[..., Any], axis: int, x: Any) -> ndarray
 
     Raises:
         NotImplementedError: `x` is not a matrix.
-        IndexError: it has no such axis.
+        IndexError: it has no such axis, or no row or column.
     """
     t = as_tensor(x)
     if t.ndim != 2:

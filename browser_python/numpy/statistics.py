@@ -36,11 +36,14 @@ def average(x: Any, axis: int | None = None, weights: Any = None) -> Any:
     """Return the mean along an axis, or of all numbers, in which each counts as often as its weight says.
 
     Raises:
-        NotImplementedError: with an axis, the weights do not have the shape of the array.
+        TypeError: without an axis, the weights do not have the shape of the array.
+        NotImplementedError: with an axis, they do not have it.
     """
     if weights is None:
         return mean(x, axis)
-    if axis is not None and as_tensor(x).shape != as_tensor(weights).shape:
+    if as_tensor(x).shape != as_tensor(weights).shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
         raise NotImplementedError(missing_message("`weights` of one axis of `numpy.average`"))
     w = as_floating(as_tensor(weights))
     return array_or_number((as_tensor(x) * w).sum(axis) / w.sum(axis))
@@ -108,12 +111,19 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
 
 
 def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[ndarray, ndarray]:
-    """Return the counts of numbers in bins of equal width, and the ends of the bins.
+    """Return the counts of numbers in bins of equal width, and the bins + 1 ends of the bins.
 
-    `range` is (lowest, highest), by default those of the numbers; numbers outside do not count.
+    `range` is (lowest, highest), by default those of the numbers, or (0, 1) without numbers. Numbers outside do not
+    count. If both are equal, the bins reach from 0.5 below to 0.5 above.
+
+    Raises:
+        ValueError: the lowest is above the highest.
     """
     t = as_tensor(x).double().flatten()
-    low, high = (float(t.min()), float(t.max())) if range is None else map(float, range)
+    span = (float(t.min()), float(t.max())) if t.numel() else (0.0, 1.0)
+    low, high = span if range is None else map(float, range)
+    if low > high:
+        raise ValueError("max must be larger than min in range parameter.")
     if low == high:
         low, high = low - 0.5, high + 0.5
     ends = torch.linspace(low, high, bins + 1, dtype=torch.float64)
@@ -131,7 +141,11 @@ def searchsorted(x: Any, v: Any, side: str = "left") -> Any:
 
 
 def unique(x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """Return the different numbers in order; also where each is first, which one each number is, and their counts."""
+    """Return the different numbers in order; if a flag is set, a tuple of these and, for each flag, another array.
+
+    They are the place in the flat array where each is first (`return_index`), which of them each number is, in the
+    shape of the array (`return_inverse`), and how often each occurs (`return_counts`).
+    """
     t = as_tensor(x)
     values, inverse, counts = t.unique(return_inverse=True, return_counts=True)
     places = inverse.flatten().tolist()

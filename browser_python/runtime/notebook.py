@@ -63,8 +63,10 @@ class Session:
     def run(self, cells: list[str]) -> dict[str, Any]:
         """Run the last cell, and before it those above it that have not run with their present source.
 
+        A cell that raised an error counts as run.
+
         Returns:
-            printed: the output of the last cell
+            printed: the output of the last cell; of a longer one MAX_PRINTED characters and a line that says so
             problem: its traceback, with a note if it may come from a cell above; "" if it raised no error
             above: how many cells above ran first
         """
@@ -80,10 +82,14 @@ session: Session | None = None  # made at the first request, when all kernels ar
 
 
 def answer(asked: str, send_first: Callable[[str], object]) -> str:
-    """Run the cells of a request (JSON), and return the verdict on an answer or the output of the last cell, as JSON.
+    """Run the cells of a request, and return the verdict on an answer or the output of the last cell, as JSON.
 
-    A check runs its cells in a namespace of its own, in a clean interpreter. `send_first` receives a first verdict as
-    JSON if no misconception is found within FIRST_VERDICT_AFTER seconds.
+    A check runs its cells in a namespace of its own, in a clean interpreter.
+
+    Args:
+        asked: JSON with the sources of the `cells`, perhaps the `language`, which stays set, and for a check the
+            `question` and the `name` of the answer
+        send_first: receives a first verdict as JSON if no misconception is found within FIRST_VERDICT_AFTER seconds
     """
     global session
     wanted = json.loads(asked)
@@ -108,7 +114,10 @@ def truncated(printed: str) -> str:
 
 
 def run_cells(cells: list[tuple[int, str]], names: dict[str, Any]) -> tuple[str, list[str]]:
-    """Run cells, given by place and source. Return the last one's output, and each one's traceback or ""."""
+    """Run cells, given by place and source, in one namespace, also those below one that raises an error.
+
+    Return the output of the last one, with what it wrote to stderr, and for each its traceback or "".
+    """
     printed, problems = io.StringIO(), []
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         for place, source in cells:
@@ -141,7 +150,10 @@ def run_cell(source: str, file: str, names: dict[str, Any]) -> str:
 
 
 def note_on_argument(error: BaseException, names: dict[str, Any]) -> str:
-    """Return a note that names the argument that a function of the page does not have. Empty if there is none."""
+    """Return a note that names the argument that a function of the page does not have, as torch or NumPy may have it.
+
+    Empty for other errors, and for functions that a cell defines.
+    """
     call = UNKNOWN_ARGUMENT.search(f"TypeError: {error}") if isinstance(error, TypeError) else None
     if call is None or not call["what"].startswith("'") or not is_of_page(call["function"], names):
         return ""
@@ -158,7 +170,7 @@ def shown_or_repr(value: object) -> str:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Return an error's traceback, without the frames outside of the cells. Of a long one, it is the end."""
+    """Return an error's traceback, without the frames outside of the cells: at most its last 3000 characters."""
     whole = traceback.TracebackException.from_exception(error)
     part: traceback.TracebackException | None = whole
     while part is not None:
@@ -221,7 +233,9 @@ def check_answer(
         send_first: gets a first verdict as JSON, if the search for a misconception goes on
 
     Returns:
-        the status, points, misconception, message and html
+        the status ("not attempted" if the answer uses what the page lacks), points, misconception, message and html
+    Raises:
+        KeyError: there is no such question.
     """
     since, sent = time.perf_counter(), False
     question, given, problem = find(question_id), names.get(name), problems[-1]

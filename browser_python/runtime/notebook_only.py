@@ -30,7 +30,8 @@ def note_on(error: BaseException, source: str) -> str:
 def missing_name(error: BaseException) -> str:
     """Return the name that a program wanted of a module, or of an object of the page's torch or numpy, if it is absent.
 
-    Empty if the error says itself that the page does not have it.
+    Empty for other errors, for attributes of a class that a cell defines, and if the error says itself that the page
+    does not have it.
     """
     if isinstance(error, ImportError) and error.name:
         inside = getattr(error, "name_from", None)

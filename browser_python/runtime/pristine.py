@@ -34,7 +34,11 @@ class Pristine:
         self.depth = sys.getrecursionlimit()
 
     def changes(self) -> list[tuple[Any, dict[str, Any], dict[str, Any]]]:
-        """Return the modules and classes with other names than then, with those names as then and as now."""
+        """Return the modules and classes with other names or values than then, with those names as then and as now.
+
+        A name that was not there then, or is not there now, has the value MISSING. A module imported since is no
+        change.
+        """
         found = []
         for owner, then in self.names:
             now = vars(owner)
@@ -52,7 +56,10 @@ class Pristine:
 
     @contextmanager
     def restored(self) -> Iterator[None]:
-        """Restore these names and the recursion limit during the block; afterwards, put back what they are now."""
+        """Restore these names and the recursion limit during the block; afterwards, put back what they are now.
+
+        A name that only the block changes stays changed.
+        """
         changes, depth = self.changes(), sys.getrecursionlimit()
         for owner, then, _ in changes:
             assign(owner, then)

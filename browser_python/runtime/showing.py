@@ -26,7 +26,11 @@ BRACKETS: dict[Any, tuple[str, str]] = {
 
 
 def shown(value: object) -> str:
-    """Return the text of a value."""
+    """Return the text of a value.
+
+    Raises:
+        RecursionError: the value contains itself.
+    """
     lines = Lines()
     show(value, lines)
     lines.flush()
@@ -124,7 +128,7 @@ class Lines:
             self.unbroken[group.depth].remove(group)
 
     def next_group(self) -> Group | None:
-        """Return the outermost group that has a place where its lines may break, and let them; None if there is none.
+        """Mark the outermost group that has a place where its lines may break as broken, and return it, or None.
 
         The groups outside of it count as broken too.
         """
@@ -253,7 +257,8 @@ def ordered(items: Iterable[Any]) -> list[Any]:
 def text_of(value: Any) -> str:
     """Return the text of a value that has no items, or shows them itself.
 
-    It is that of `repr`, except for classes and functions, which have the names of their modules.
+    It is that of `repr`, except for classes, functions and objects without a `__repr__` of their own, which have the
+    names of their modules.
     """
     kind = type(value)
     if kind is type:

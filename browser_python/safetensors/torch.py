@@ -20,7 +20,11 @@ def load_file(filename: str | Path) -> dict[str, torch.Tensor]:
 
 
 def load(content: bytes) -> dict[str, torch.Tensor]:
-    """Return every tensor in the content of a file, by its name."""
+    """Return every tensor in the content of a file, by its name.
+
+    Raises:
+        KeyError: a tensor has a dtype that is not in DTYPES.
+    """
     (length,) = struct.unpack_from("<Q", content)
     header = json.loads(content[8 : 8 + length])
     header.pop("__metadata__", None)
@@ -39,7 +43,11 @@ def tensor_of(about: dict[str, Any], content: bytes, start: int) -> torch.Tensor
 
 
 def save(tensors: dict[str, torch.Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """Return the content of a file that holds these tensors, in their order, and the metadata."""
+    """Return the content of a file that holds these tensors, in their order, and the metadata.
+
+    Raises:
+        KeyError: a tensor has a dtype that is not in DTYPES.
+    """
     names = {dtype: name for name, dtype in DTYPES.items()}
     parts: list[bytes] = []
     header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}

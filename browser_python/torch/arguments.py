@@ -53,7 +53,7 @@ def written(name: str, made: Any, out: Tensor) -> Tensor:
 
     Raises:
         NotImplementedError: the shapes differ.
-        RuntimeError: one of the two requires a gradient.
+        RuntimeError: one of the two requires a gradient, or `out` cannot hold the dtype.
     """
     if not isinstance(made, Tensor) or made.shape != out.shape:
         refuse(f"`out` of `{name}` that gets another shape,")

@@ -148,6 +148,7 @@ def binary_op(
 
     Raises:
         TypeError: an operand is neither a tensor nor a number.
+        RuntimeError: the shapes do not broadcast, or an integer is divided by 0.
     """
     first, second = isinstance(a, Tensor), isinstance(b, Tensor)
     if not second:
@@ -235,7 +236,7 @@ def scaled(b: Tensor | float, alpha: float, *operands: Tensor | float) -> Tensor
     """Return the operand `b` of a sum, times `alpha`; `operands` are the others.
 
     Raises:
-        RuntimeError: all are integers, and alpha is not.
+        RuntimeError: alpha is a float, and all operands are integers or bools.
     """
     if alpha == 1:
         return b
@@ -262,7 +263,7 @@ def sub(a: Tensor | float, b: Tensor | float, *, alpha: float = 1) -> Tensor:
     """Return a − alpha·b, with broadcasting.
 
     Raises:
-        RuntimeError: an operand is a bool.
+        RuntimeError: an operand is a bool, alpha is a float and both are integers, or the shapes do not broadcast.
     """
     kinds = [x.dtype if isinstance(x, Tensor) else type(x) for x in (a, b)]
     if kinds == [bool_, bool_]:
@@ -288,7 +289,7 @@ def div(a: Tensor | float, b: Tensor | float, *, rounding_mode: str | None = Non
     """Return a / b, with broadcasting; with `rounding_mode`, rounded down ("floor") or toward 0 ("trunc").
 
     Raises:
-        RuntimeError: there is no such mode.
+        RuntimeError: there is no such mode, an integer is divided by 0 in one, or the shapes do not broadcast.
     """
     if rounding_mode is not None:
         if rounding_mode not in ROUNDED:
@@ -322,7 +323,7 @@ def pow(a: Tensor | float, b: Tensor | float) -> Tensor:
     """Return aᵇ, with broadcasting. A square is computed as a product.
 
     Raises:
-        RuntimeError: `a` holds integers, and `b` is a negative Python integer.
+        RuntimeError: `a` holds integers, and `b` is a negative Python integer; or the shapes do not broadcast.
     """
     if is_number(b) and b < 0 and result_type(a, b).kind == INTEGER:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
@@ -348,6 +349,7 @@ def fmod(a: Tensor, b: Tensor | float) -> Tensor:
 
     Raises:
         NotImplementedError: both are bool.
+        RuntimeError: an integer is divided by 0, or the shapes do not broadcast.
     """
     if result_type(a, b) is bool_:
         raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
@@ -361,6 +363,7 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
     Raises:
         TypeError: one is no tensor.
         NotImplementedError: neither is floating-point.
+        RuntimeError: the shapes do not broadcast.
     """
     check_tensors(a, b)
     check_implemented("hypot", result_type(a, b))
@@ -369,7 +372,12 @@ def hypot(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def atan2(a: Tensor, b: Tensor) -> Tensor:
-    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting."""
+    """Return the angle of the point (b, a) in radians, from −π to π, with broadcasting.
+
+    Raises:
+        TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
+    """
     check_tensors(a, b)
     squares = lambda a, b: (a * a + b * b).masked_fill((a == 0) & (b == 0), inf)  # noqa: E731
     rules = (lambda g, a, b: g * b / squares(a, b), lambda g, a, b: -g * a / squares(a, b))
@@ -378,12 +386,13 @@ def atan2(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def heaviside(x: Tensor, values: Tensor) -> Tensor:
-    """Return 0 for negative numbers, 1 for positive ones, and `values` for 0, with broadcasting.
+    """Return 0 for negative numbers and nan, 1 for positive numbers, and `values` for 0, with broadcasting.
 
     It has no gradient.
 
     Raises:
-        RuntimeError: the dtypes differ.
+        TypeError: one is no tensor.
+        RuntimeError: the dtypes differ, or the shapes do not broadcast.
     """
     check_tensors(x, values)
     if x.dtype is not values.dtype:
@@ -402,7 +411,12 @@ def gradient_of_extreme(g: Tensor, equal: Tensor, smaller: Tensor) -> Tensor:
 
 @method
 def maximum(a: Tensor, b: Tensor) -> Tensor:
-    """Return the larger number of each pair, with broadcasting; nan if one of the two is nan."""
+    """Return the larger number of each pair, with broadcasting; nan if one of the two is nan.
+
+    Raises:
+        TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
+    """
     check_tensors(a, b)
     return binary_op(
         "max",
@@ -415,7 +429,12 @@ def maximum(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def minimum(a: Tensor, b: Tensor) -> Tensor:
-    """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan."""
+    """Return the smaller number of each pair, with broadcasting; nan if one of the two is nan.
+
+    Raises:
+        TypeError: one is no tensor.
+        RuntimeError: the shapes do not broadcast.
+    """
     check_tensors(a, b)
     return binary_op(
         "min",
@@ -528,6 +547,7 @@ def where(cond: Tensor, a: Tensor | float | None = None, b: Tensor | float | Non
     Without `a` and `b`, return the indices of the places where the condition holds, one tensor for each axis.
 
     Raises:
+        TypeError: `a` is given without `b`.
         RuntimeError: the condition is not bool, or the shapes do not broadcast.
     """
     if a is None:
@@ -565,11 +585,12 @@ def choose(cond: Tensor, a: Tensor, b: Tensor, dt: dtype) -> Tensor:
 
 @method
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
-    """Return a copy of `x` with `value` in each place where `mask` is True. The mask is broadcast to the shape of `x`.
+    """Return a copy of `x` with `value` in each place where `mask` is True. Both are broadcast together.
 
     Raises:
         TypeError: the mask is not a tensor, or the value is None.
-        RuntimeError: the mask is not bool, the value is a tensor with axes, or it does not fit the dtype of `x`.
+        RuntimeError: the mask is not bool, the value is a tensor with axes or does not fit the dtype of `x`, or the
+            shapes do not broadcast.
     """
     if not isinstance(mask, Tensor) or value is None:
         given = ", ".join("NoneType" if one is None else type(one).__name__ for one in (mask, value))
@@ -624,7 +645,10 @@ clip = clamp
 
 @method
 def nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Return `x` with other numbers for nan, inf and −inf: by default 0 and the limits of its dtype."""
+    """Return `x` with other numbers for nan, inf and −inf: by default 0 and the limits of its dtype.
+
+    The gradient there is 0.
+    """
     top = finfo(x.dtype).max if x.dtype.kind == FLOATING else 0
     hi, lo = top if posinf is None else posinf, -top if neginf is None else neginf
     out = tensor_of(
@@ -684,8 +708,10 @@ def isclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equa
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Return whether all numbers are close: |a − b| ≤ atol + rtol·|b|, after broadcasting.
 
+    With `equal_nan`, nan is close to nan.
+
     Raises:
-        RuntimeError: the dtypes differ, or a tolerance is negative.
+        RuntimeError: the dtypes differ, a tolerance is negative, or the shapes do not broadcast.
     """
     check_nearness(a, b, rtol, atol)
     if equal(a, b):  # a shortcut for the frequent case
@@ -706,11 +732,11 @@ def equal(a: Tensor, b: Tensor) -> bool:
 
 @method
 def lerp(a: Tensor, b: Tensor, weight: Tensor | float) -> Tensor:
-    """Return a + weight·(b − a), computed from the nearer one of a and b.
+    """Return a + weight·(b − a), computed from the nearer one of a and b, with broadcasting.
 
     Raises:
         NotImplementedError: a is not floating-point.
-        RuntimeError: another tensor has another dtype than a.
+        RuntimeError: another tensor has another dtype than a, or the shapes do not broadcast.
     """
     if a.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{TYPE_NAMES[a.dtype]}'")
@@ -846,7 +872,8 @@ OPERANDS = (Tensor, *NUMBERS)
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add operator `name`, computed by `f`, to `Tensor`, with the tensor on the left.
 
-    Unless it compares, add it also with the tensor on the right, and in place.
+    Unless it compares, add it also with the tensor on the right, and in place. What is no tensor or number is unequal;
+    beside it, the operators with a sign raise a TypeError.
     """
 
     def left(x: Tensor, other: Any) -> Any:

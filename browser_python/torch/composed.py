@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement, groupby
 from typing import Any
 from warnings import warn
 
-from .arithmetic import binary_op, where
+from .arithmetic import binary_op, check_implemented, where
 from .creation import arange, tensor
 from .dtypes import INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
 from .dtypes import dtype as Kind
@@ -27,7 +27,7 @@ from .numbers import INTEGERS, Numbers
 from .ordering import bincount
 from .products import scaled
 from .randomness import Generator, default_generator, integers
-from .reductions import NamedResults, along_axis, logaddexp, named_results
+from .reductions import NamedResults, along_axis, check_not_empty, logaddexp, named_results
 from .shapes import axis_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of, without_gradient
 
@@ -68,10 +68,12 @@ def addbmm(x: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha:
 def cross(a: Tensor, b: Tensor, dim: int | None = None) -> Tensor:
     """Return the cross products of vectors with three numbers, along an axis: the first one of this size by default.
 
-    Without an axis, it warns.
+    Without an axis, it warns. A RuntimeError is raised if the axis has not this size, or none has.
     """
     if dim is None:
         warn("Using torch.cross without specifying the dim arg is deprecated.", stacklevel=3)
+        if 3 not in a.shape:
+            raise RuntimeError("no dimension of size 3 in input")
     return cross_product(a, b, dim=list(a.shape).index(3) if dim is None else dim)
 
 
@@ -190,7 +192,7 @@ def nanquantile(x: Tensor, q: Tensor | float, dim: int | None = None) -> Tensor:
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
     """Return the most frequent number along an axis, of several the smallest, and the last of its indices.
 
-    They are the fields `values` and `indices` of the result.
+    They are the fields `values` and `indices` of the result. An empty axis raises an IndexError.
     """
 
     def place(row: Numbers) -> list[int]:
@@ -199,6 +201,7 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
         return [len(numbers) - 1 - numbers[::-1].index(best)] * len(numbers)
 
     d = axis_of(dim, x.ndim)
+    check_not_empty(x, d, "mode")
     at = along_axis(place, d, x, dtype=int64)
     at = at.narrow(d, 0, 1) if x.ndim else at
     values = gather(x, d, at) if x.ndim else x.clone()
@@ -207,7 +210,11 @@ def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> NamedResults:
 
 @method
 def logcumsumexp(x: Tensor, dim: int) -> Tensor:
-    """Return the logarithm of the running sum of exponentials along an axis."""
+    """Return the logarithm of the running sum of exponentials along an axis; NotImplementedError for integers.
+
+    An axis that is not there raises an IndexError.
+    """
+    check_implemented("logcumsumexp_out", x.dtype)
     d = axis_of(dim, x.ndim)
     sums = list(x.unbind(d))
     for i in range(1, len(sums)):
@@ -228,8 +235,13 @@ def vdot(x: Tensor, other: Tensor) -> Tensor:
 
 
 def trapezoids(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor:
-    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`."""
+    """Return the trapezoids' areas between neighbours of `y` along an axis, of width `dx`, or with points `x`.
+
+    There is one less than numbers, or none.
+    """
     n = y.shape[dim] - 1
+    if n < 0:
+        return y
     both = y.narrow(dim, 0, n) + y.narrow(dim, 1, n)
     return both / 2 * dx if x is None else both * x.diff(dim=dim if x.ndim > 1 else -1) / 2
 
@@ -264,12 +276,27 @@ def unique_consecutive(
 
 
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """Return the combinations of r numbers of a vector, as rows."""
+    """Return the combinations of r numbers of a vector, as rows.
+
+    A RuntimeError is raised for another number of axes, and for a negative r.
+    """
+    if x.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(x.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if not r:
+        return x[:0]
     picked = list((combinations_with_replacement if with_replacement else chosen)(range(len(x)), r))
-    return x[tensor(picked, dtype=int64)]
+    return x[tensor(picked, dtype=int64).view(-1, r)]
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Return the powers of a vector's numbers as rows, from the exponent N − 1 down to 0, or `increasing` from 0.
+
+    N is the vector's length by default. Another number of axes raises a RuntimeError.
+    """
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
     powers = arange(len(x) if N is None else N)
     return x[:, None] ** (powers if increasing else powers.flip(0))
 
@@ -333,7 +360,7 @@ def index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
 def index_put_(x: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """Write values, or with `accumulate` add them, to the places of `x` that one tensor of indices for each axis names.
 
-    Return `x`.
+    Return `x`. Errors are those of an assignment `x[…] = values`.
     """
     if accumulate:
         places = arange(x.numel()).view(x.shape)[tuple(indices)]
@@ -358,7 +385,7 @@ def scatter_reduce(
     """Return a copy of `x` in which the numbers of `src` with the same index along an axis are combined.
 
     `reduce` is sum, prod, mean, amax or amin, else a RuntimeError is raised. By default, the number in `x` is one of
-    those that are combined. The result has no gradient.
+    those that are combined. The result has no gradient. For other errors, see `gather`.
     """
     if reduce not in REDUCE:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
@@ -380,11 +407,12 @@ def scatter_reduce(
 def random_(
     x: Tensor, from_: int | None = None, /, to: int | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or all of int64.
+    """Write random integers into `x`: below `from_` if it is alone, else from `from_` to `to` − 1, or 0 to 2⁶³ − 1.
 
     Return `x`.
 
     Raises:
+        RuntimeError: `from_` is not below `to`, or alone not above 0.
         NotImplementedError: there are no bounds, and `x` is not int64.
     """
     g = generator or default_generator

@@ -31,7 +31,7 @@ from .dtypes import (
 )
 from .dtypes import dtype as Kind
 from .missing import refuse
-from .numbers import convert_numbers, is_number, plain, to_array
+from .numbers import convert_numbers, is_number, plain, power, to_array
 from .shapes import check_flag, check_sizes, product, sizes_of, whole
 from .tensors import Tensor, laid_out, method, tensor_of
 
@@ -68,8 +68,8 @@ def flatten_nested(data: Any, shape: list[int], depth: int, out: list[Any]) -> N
     """Append the numbers of nested lists of this shape to `out`. A number may be a 0-d tensor.
 
     Raises:
-        ValueError: the lists have another shape, or an element is a string or a tensor with axes.
-        TypeError: a number is in the place of a list, or a list in the place of a number.
+        ValueError: the lists have another shape, the first element is a string, or one is a tensor of several numbers.
+        TypeError: a number is in the place of a list, a list in the place of a number, or a later element is a string.
         RuntimeError: an element is neither a number nor a string.
         NotImplementedError: a number is complex.
     """
@@ -148,7 +148,7 @@ def placed(t: Tensor, device: Device, requires_grad: bool) -> Tensor:
 def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requires_grad: bool = False) -> Tensor:
     """Return a new tensor of numbers in nested lists, or a copy of a tensor or of an array of the page's numpy.
 
-    The dtype is inferred: float32 (the default dtype) if a number is a float, else int64, or bool.
+    The dtype is inferred: float32 (the default dtype) if a number is a float or there is none, else int64, or bool.
 
     Raises:
         ValueError, TypeError, RuntimeError, NotImplementedError: see `flatten_nested`, `check_range` and `placed`.
@@ -234,6 +234,8 @@ def full(
 ) -> Tensor:
     """Return a tensor of this shape in which each number is `fill_value`.
 
+    Without a dtype, the value's kind chooses it.
+
     Raises:
         TypeError: `size` is not a tuple or list, or the value requires a gradient.
         RuntimeError: a size is negative, or the value does not fit the dtype; see `check_fits`.
@@ -259,9 +261,10 @@ def zeros(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of zeros.
+    """Return a tensor of zeros, by default of the default dtype.
 
     Raises:
+        TypeError: there is no size, or one is no integer.
         RuntimeError: a size is negative.
     """
     shape, kind = sizes_of(sizes, size), as_dtype(dtype) or State.default_dtype
@@ -330,10 +333,12 @@ def arange(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return start, start + step, …, without `end`; `arange(end)` begins at 0. Its dtype is int64 if all three are ints.
+    """Return start, start + step, …, without `end`; `arange(end)` begins at 0.
+
+    Its dtype is int64 if all three are ints, else the default dtype.
 
     Raises:
-        RuntimeError: the step is 0, or leads away from the end.
+        RuntimeError: the step is 0, or leads away from the end; an end is not finite.
         TypeError: there is a step without an end.
         NotImplementedError: the dtype is bool.
     """
@@ -348,6 +353,8 @@ def arange(
         raise NotImplementedError("\"arange_cpu\" not implemented for 'Bool'")
     if not step:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = max(0, math.ceil((end - start) / step))
@@ -367,7 +374,7 @@ def fused(a: float, b: float, c: float) -> float:
 
 
 def points(start: float, end: float, steps: int, kind: Kind | None = None) -> list[float]:
-    """Return `steps` numbers at equal distances.
+    """Return `steps` numbers at equal distances, from `start` to `end` inclusive.
 
     With float32, the ends and the step are rounded first, as torch does.
     """
@@ -397,7 +404,7 @@ def linspace(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return `steps` numbers at equal distances, from `start` to `end` inclusive.
+    """Return `steps` numbers at equal distances, from `start` to `end` inclusive; one step is `start`.
 
     Raises:
         RuntimeError: `steps` is negative.
@@ -419,9 +426,13 @@ def logspace(
     device: Device = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`."""
+    """Return the powers of `base` whose exponents are `steps` numbers at equal distances, from `start` to `end`.
+
+    Raises:
+        RuntimeError: `steps` is negative.
+    """
     steps = number_of_steps(steps)
-    numbers = [base**v for v in points(start, end, steps)]
+    numbers = [power(base, v) for v in points(start, end, steps)]
     return placed(tensor_of(numbers, (steps,), as_dtype(dtype) or State.default_dtype), device, requires_grad)
 
 

@@ -68,7 +68,10 @@ class Categorical:
         raise_missing(self, name)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        """Return drawn indices in the shape (*sample_shape, *batch shape), as many for each distribution."""
+        """Return drawn indices (int64) in the shape (*sample_shape, *batch shape), as many for each distribution.
+
+        A `sample_shape` with a 0 raises a RuntimeError.
+        """
         count = product(sample_shape)
         drawn = multinomial(self.probs.detach().reshape(-1, self.probs.shape[-1]), count, True)
         return drawn.T.reshape((*sample_shape, *self.batch_shape))

@@ -14,7 +14,7 @@ class Fixed:
     """An object whose attributes cannot be set, but by `__init__`."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        """Raise torch's error."""
+        """Raise torch's AttributeError."""
         kind = f"torch.{type(self).__name__}"
         if hasattr(self, name):
             raise AttributeError(f"attribute '{name}' of '{kind}' objects is not writable")
@@ -203,7 +203,7 @@ class device(Fixed):
         """Begin a block in which tensors are created on this device.
 
         Raises:
-            NotImplementedError: the device is not the CPU.
+            AssertionError, NotImplementedError: the device is CUDA, or another one that is not the CPU.
         """
         check_device(self)
         return self
@@ -216,7 +216,10 @@ Device = device | str | int | None
 
 
 def check_device(given: Device) -> None:
-    """Raise an AssertionError for "cuda", and a NotImplementedError for another device but None or the CPU."""
+    """Raise an AssertionError for "cuda", and a NotImplementedError for another device but None or the CPU.
+
+    A name that torch does not know raises a RuntimeError.
+    """
     if given is None or given is CPU or (type(given) is str and given == "cpu"):
         return
     kind = device(given).type

@@ -26,7 +26,10 @@ Back = Callable[..., list[Any]]  # from the gradient of a result, and saved valu
 
 
 class Saved:
-    """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far."""
+    """A tensor or number that a gradient depends on, with the number of writes to the tensor's storage so far.
+
+    A tensor that was made in inference mode raises a RuntimeError.
+    """
 
     def __init__(self, value: Any) -> None:
         if getattr(value, "_inference", False):
@@ -199,7 +202,7 @@ def node_of(t: Tensor) -> Node | None:
 def record_step(
     out: Tensor, parents: Sequence[Tensor], back: Callable[..., list[Any]], saved: Iterable[Any] = ()
 ) -> Tensor:
-    """Record that `out` was computed from `parents`, if gradients are on, and return `out`.
+    """Record that `out` was computed from `parents`, if gradients are on and one of these requires one; return `out`.
 
     `back` maps the gradient of `out`, and the tensors in `saved`, to a list with the gradient of each parent.
     """
@@ -259,6 +262,15 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
     finally:
         State.grad_enabled = was
     return got
+
+
+def check_start(out: Tensor, start: Tensor | None, place: int = 0) -> None:
+    """Raise a RuntimeError if `start`, the gradient that output number `place` starts with, has another shape."""
+    if start is not None and start.shape != out.shape:
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{place}] has a shape of {start.shape} and output[{place}] has a shape of "
+            f"{out.shape}."
+        )
 
 
 def store_gradient(n: Node, g: Tensor) -> None:

@@ -105,10 +105,10 @@ class Selection:
             self.take_indices(part)
 
     def take(self, key: Any) -> None:
-        """Apply one key: None, a slice, a bool, an integer, or a tensor of bools or integers.
+        """Apply one key: None, a slice, a bool, an integer, or a tensor of bools or integers. An ellipsis does nothing.
 
         Raises:
-            IndexError: it has another type.
+            IndexError: it has another type, such as a tensor of floats, or does not fit the next axis.
         """
         if key is None:
             shape, strides = self.tensor.shape, self.tensor._strides
@@ -178,6 +178,8 @@ def axes_indexed(key: Any) -> int:
 
 def as_key(key: Any) -> Any:
     """Return a list, tuple, range or array within an index as a tensor, an empty one as integers; another key as it is.
+
+    A uint8 tensor becomes a mask.
 
     Raises:
         TypeError: it is a text.
@@ -319,8 +321,10 @@ def __setitem__(x: Tensor, key: Any, value: Any) -> None:
     """Write a number or a tensor, broadcast to the shape of `x[key]`, into `x[key]`.
 
     Raises:
-        TypeError: the value is a list, a tuple or None. RuntimeError: the value cannot be broadcast or does not fit the
-        dtype of `x`, `x` is a leaf that requires a gradient, or both overlap in memory.
+        TypeError: the value is a list, a tuple, a string, an array of NumPy or None.
+        RuntimeError: the value cannot be broadcast or does not fit the dtype of `x`, `x` is a leaf that requires a
+            gradient, or both overlap in memory.
+        IndexError, ValueError: the key is none; see `selection`.
     """
     picked = bool(selection(x, key).picks)
     parts = key if isinstance(key, tuple) else (key,)
@@ -380,11 +384,13 @@ def select(x: Tensor, dim: int, index: int) -> Tensor:
 
 @method
 def narrow(x: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """Return a view of the indices start, …, start + length − 1 of the axis `dim`; a negative start counts from its end.
+    """Return a view of the indices start, …, start + length − 1 of the axis `dim`.
+
+    A negative start counts from its end.
 
     Raises:
         IndexError: the first index is beyond the axis.
-        RuntimeError: the length is negative, or the last of these indices is beyond the axis.
+        RuntimeError: the length is negative, the last of these indices is beyond the axis, or there is no axis.
     """
     if not x.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -427,8 +433,10 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
     The result has the shape of `index`.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the index is not int32 or int64, has another number of axes or too large a size, or is out of
-        bounds.
+            bounds.
+        NotImplementedError: `sparse_grad` is set.
     """
     refuse_set("gather", sparse_grad=sparse_grad)
     d = axis_of(dim, x.ndim)
@@ -454,7 +462,10 @@ def gather(x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> 
 
 @method
 def take_along_dim(x: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """Return `gather` along an axis, with all other axes broadcast; without `dim`, of the flat tensors."""
+    """Return `gather` along an axis, with all other axes broadcast; without `dim`, of the flat tensors.
+
+    Errors are those of `gather`.
+    """
     if dim is None:
         x, indices, dim = x.flatten(), indices.flatten(), 0
     d = axis_of(dim, x.ndim)
@@ -486,6 +497,11 @@ def index_select(x: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @method
 def take(x: Tensor, index: Tensor) -> Tensor:
+    """Return the numbers of the flat tensor at these indices, in their shape. One out of bounds is an IndexError."""
+    size = x.numel()
+    for i in index._numbers():
+        if not -size <= i < size:
+            raise IndexError(f"out of range: tried to access index {i} on a tensor of {size} elements.")
     return x.flatten()[index]
 
 
@@ -511,7 +527,10 @@ def argwhere(x: Tensor) -> Any:
 
 @method
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
-    """Return the numbers where the mask is True, with broadcasting; a mask of another dtype raises a RuntimeError."""
+    """Return the numbers where the mask is True, with broadcasting, as a vector.
+
+    A mask of another dtype or a shape that does not broadcast raises a RuntimeError.
+    """
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = common_shape(x.shape, mask.shape)

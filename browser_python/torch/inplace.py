@@ -118,6 +118,7 @@ def fill_diagonal_(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
 
     Raises:
         RuntimeError: it has fewer than two axes, or more of different sizes.
+        NotImplementedError: `wrap` is set.
     """
     refuse_set("fill_diagonal_", wrap=wrap)
     if x.ndim < 2:
@@ -138,6 +139,7 @@ def scatter_(
     The source is a tensor, or one number for all places (`value`). A tensor without axes counts as one with one axis.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
     """
     source: Any = value if src is None else src
@@ -198,6 +200,7 @@ def scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """Return a copy of `x` with numbers added: x[i][index[i][j][k]][k] += src[i][j][k] for 3 axes and dim = 1.
 
     Raises:
+        IndexError: there is no such axis.
         TypeError: the source is no tensor.
         RuntimeError: an index is out of bounds; see also `check_scatter`.
         NotImplementedError: one tensor has no axes, and another has.
@@ -228,7 +231,7 @@ def key_along(x: Tensor, dim: int, index: Tensor | int) -> tuple[Any, ...]:
     """Return the key that selects these indices of an axis.
 
     Raises:
-        IndexError: the indices are not integers.
+        IndexError: the indices are a tensor of another dtype than int64.
     """
     if isinstance(index, Tensor) and index.dtype is not int64:
         raise IndexError("index_copy_(): Expected a long tensor for index")
@@ -260,6 +263,7 @@ def index_fill_(x: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Te
 
     Raises:
         RuntimeError: the value is a tensor with axes.
+        IndexError: the indices are not int64, or out of bounds.
     """
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(
@@ -307,11 +311,14 @@ def masked_scatter_(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """Write the first numbers of `source`, in order, into the places of `x` where the mask is True. Return `x`.
 
     Raises:
-        RuntimeError: the dtypes differ.
+        RuntimeError: the dtypes differ, or the source has too few numbers.
     """
     if source.dtype is not x.dtype:
         raise RuntimeError("masked_scatter_: expected self and source to have same dtypes")
-    x[mask.expand(x.shape)] = source.flatten()[: int(mask.expand(x.shape).sum())]
+    n = int(mask.expand(x.shape).sum())
+    if source.numel() < n:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    x[mask.expand(x.shape)] = source.flatten()[:n]
     return x
 
 

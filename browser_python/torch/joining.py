@@ -54,6 +54,7 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
     Tensors of the shape (0,) are left out, whatever axes the others have.
 
     Raises:
+        IndexError: there is no such axis.
         ValueError: there are none.
         TypeError: one of them is not a tensor.
         RuntimeError: one has no axes, or they differ in another axis.
@@ -96,9 +97,10 @@ def cat(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
 
 @accept_numpy_names
 def stack(tensors: Iterable[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new axis.
+    """Join tensors of one shape along a new axis. Their dtype becomes that to which all promote.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: there are none, or shapes differ.
         TypeError: one of them is not a tensor.
     """
@@ -134,7 +136,8 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     """Split an axis into parts of one size, of which the last may be smaller, or of the given sizes. They are views.
 
     Raises:
-        RuntimeError: the size is not positive, the sizes do not sum to that of the axis, or there is no axis.
+        IndexError: there is no such axis.
+        RuntimeError: a size is negative, the only one is 0, they do not sum to that of the axis, or there is no axis.
         TypeError: the size is no int or sequence.
     """
     if not x.ndim:
@@ -158,6 +161,10 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), but got split_sizes={sizes}"
             )
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+        )
     out, at = [], 0
     for s in sizes:
         out.append(x.narrow(d, at, s))
@@ -170,6 +177,7 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into at most this number of parts of equal size. The last may be smaller. They are views.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the number is not positive, or there is no axis.
     """
     if not x.ndim:
@@ -185,20 +193,26 @@ def chunk(x: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def tensor_split(x: Tensor, k: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Split an axis into k parts, of which the first ones may be larger by one, or before each of the indices k.
 
-    They are views. A tensor without axes raises a RuntimeError.
+    They are views. A tensor without axes raises a RuntimeError, and so does a number k below 1.
+    An axis that is not there raises an IndexError.
     """
     if not x.ndim:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     n = x.shape[axis_of(dim, x.ndim)]
     if not isinstance(k, INTEGERS):
-        ends = [min(i, n) for i in k]
-        return split(x, [max(b - a, 0) for a, b in zip([0, *ends], [*ends, n], strict=True)], dim)
+        before = (ALL,) * axis_of(dim, x.ndim)
+        return tuple(x[(*before, slice(a, b))] for a, b in zip([0, *k], [*k, n], strict=True))
+    if k <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {k}")
     return split(x, [n // k + (1 if i < n % k else 0) for i in range(k)], dim)
 
 
 @method
 def flip(x: Tensor, dims: int | Sequence[int], *more: int) -> Tensor:
-    """Return a copy with the order of these axes reversed."""
+    """Return a copy with the order of these axes reversed: one list of them, or several integers.
+
+    A TypeError is raised for a list and more axes after it. An axis that is not there raises an IndexError.
+    """
     one = isinstance(dims, INTEGERS) or (isinstance(dims, Tensor) and not dims.ndim)
     if more and not one:
         raise TypeError(f"flip() takes 1 positional argument but {1 + len(more)} were given")
@@ -224,7 +238,7 @@ def fliplr(x: Tensor) -> Tensor:
 def roll(x: Tensor, shifts: int | Sequence[int], dims: Axes = None) -> Tensor:
     """Return a copy with each index i of the axis at i + shift, modulo its size; without `dims`, of the flat tensor.
 
-    No shifts, or not as many axes, raise a RuntimeError.
+    No shifts, or not as many axes, raise a RuntimeError. An axis that is not there raises an IndexError.
     """
     steps = [whole(n, "shifts") for n in (shifts if isinstance(shifts, (tuple, list)) else [shifts])]
     given = dims if isinstance(dims, (tuple, list)) else [] if dims is None else [dims]
@@ -249,6 +263,7 @@ def repeat_interleave(x: Tensor, repeats: Tensor | int, dim: int | None = None) 
     """Repeat each part along an axis, all equally often or each by its own count; of the flat tensor without `dim`.
 
     Raises:
+        IndexError: there is no such axis.
         TypeError: the counts are neither an integer nor a tensor.
         NotImplementedError: the counts are a tensor of another dtype than int32 or int64.
         RuntimeError: a count is negative, or their number differs from the size of the axis.
@@ -288,7 +303,7 @@ def repeat(self: Tensor, *sizes: int | Sequence[int]) -> Tensor:
     """Return a tensor repeated this often along each axis. More sizes than axes add axes at the front.
 
     Raises:
-        RuntimeError: there are fewer sizes than axes.
+        RuntimeError: there are fewer sizes than axes, or a negative one.
     """
     reps = sizes_of(sizes)
     if len(reps) < self.ndim:
@@ -321,6 +336,7 @@ def diag_embed(x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Te
     """Return matrices, in the axes `dim1` and `dim2`, with the numbers of the last axis on a diagonal, else 0.
 
     `offset` says which: 1 is the one above the main diagonal. It is a RuntimeError if the two axes are the same.
+    An axis that is not there raises an IndexError.
     """
     a, b = axis_of(dim1, x.ndim + 1), axis_of(dim2, x.ndim + 1)
     if a == b:
@@ -339,6 +355,8 @@ def diagflat(x: Tensor, offset: int = 0) -> Tensor:
 def block_diag(*ts: Tensor) -> Tensor:
     """Return the matrix with these matrices along its diagonal and zeros elsewhere. A vector counts as a row.
 
+    Without any, its shape is (1, 0).
+
     Raises:
         RuntimeError: a tensor has more than two axes.
     """
@@ -347,6 +365,8 @@ def block_diag(*ts: Tensor) -> Tensor:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.ndim} dimensions"
             )
+    if not ts:
+        return zeros(1, 0)
     matrices = [t if t.ndim == 2 else t.reshape(1, -1) for t in ts]
     dt = matrices[0].dtype
     for t in matrices:
@@ -375,6 +395,7 @@ def rot90(x: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Return a copy with the plane of two axes turned by k right angles, from the first axis toward the second.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: there are not two such axes.
     """
     if len(dims) != 2:

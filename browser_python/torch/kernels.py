@@ -61,7 +61,10 @@ def set_kernels(
 
 
 def bound(kernel: Kernel, args: list[int], starts: list[list[int]]) -> Kernel:
-    """Return a function that calls a kernel with these arguments, in which ADDRESS stands for an address."""
+    """Return a function that calls a kernel with these arguments, in which ADDRESS stands for an address.
+
+    The function takes the addresses; `starts` has for each call what is added to them, in bytes.
+    """
     made: Kernel = bind(kernel, repr([args, starts]))  # lists of integers are JSON as Python shows them
     return made
 
@@ -91,9 +94,10 @@ class Loop(NamedTuple):
 
 @lru_cache(maxsize=4000)
 def loop_of(name: str, kind: dtype, bytes_each: tuple[int, ...], *given: tuple[int, ...]) -> Loop:
-    """Return the loop of a kernel of rows and columns over operands, given by the shape and the strides of each.
+    """Return the loop of the kernel `name` of rows and columns over operands, given by shape and strides of each.
 
-    `bytes_each` are the bytes of a number of the result and of each operand.
+    `bytes_each` are the bytes of a number of the result and of each operand. Shapes that do not broadcast raise a
+    RuntimeError.
     """
     shapes, strides = [*map(tuple, given[::2])], given[1::2]
     shape = broadcast(tuple(shapes))

@@ -39,6 +39,7 @@ def norm(
     Without `ord`, it is the root of the sum of all squares.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: `ord` is given for other than one or two axes.
         NotImplementedError: the page does not have this norm of matrices.
     """
@@ -79,8 +80,10 @@ def cross(a: Tensor, b: Tensor, *, dim: int = -1) -> Tensor:
     """Return the cross products of vectors with three numbers along an axis.
 
     Raises:
-        RuntimeError: the axis has another size.
+        RuntimeError: the axis has another size, or the numbers of axes differ.
     """
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
@@ -289,21 +292,26 @@ def svdvals(a: Tensor) -> Tensor:
 
 
 def svd(a: Tensor, full_matrices: bool = True) -> Factors:
-    """Return the singular value decomposition of a matrix, of which the page only has the values, `S`."""
+    """Return the singular value decomposition of a matrix, of which the page only has the values, `S`.
+
+    Another part of it raises a NotImplementedError.
+    """
     return factors("svd", "S", svdvals(a))
 
 
 @of_each_matrix
 def eigvalsh(a: Tensor, UPLO: str = "L") -> Tensor:
-    """Return the eigenvalues of a symmetric matrix, the smallest first, by Jacobi's rotations.
+    """Return the eigenvalues of a symmetric matrix, the smallest first, by Jacobi's rotations. They have no gradient.
 
     Only the lower triangle of the matrix counts, or with `UPLO="U"` the upper one.
 
     Raises:
-        RuntimeError: the matrix is not square, or not floating-point.
+        RuntimeError: the matrix is not square, or not floating-point, or `UPLO` is another letter.
     """
     check_matrix("eigh", a)
-    half = a.double().tril() if UPLO == "L" else a.double().mT.tril()
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    half = a.double().tril() if UPLO.upper() == "L" else a.double().mT.tril()
     rows, turned = (half + half.tril(-1).mT).tolist(), True
     n = len(rows)
     while turned:
@@ -332,7 +340,10 @@ def rotate(rows: list[list[float]], i: int, j: int) -> None:
 
 
 def eigh(a: Tensor, UPLO: str = "L") -> Factors:
-    """Return the eigendecomposition of a symmetric matrix, of which the page only has the `eigenvalues`."""
+    """Return the eigendecomposition of a symmetric matrix, of which the page only has the `eigenvalues`.
+
+    Another part of it raises a NotImplementedError.
+    """
     return factors("eigh", "eigenvalues", eigvalsh(a, UPLO))
 
 
@@ -438,6 +449,8 @@ def singular_values(a: Tensor) -> list[float]:
 def matrix_rank(a: Tensor, tol: float | None = None, *, atol: float | None = None, rtol: float | None = None) -> Tensor:
     """Return how many singular values exceed a tolerance, by default that of torch, as a tensor.
 
+    `tol` and `atol` are tolerances themselves, `rtol` is a share of the largest value; the larger one counts.
+
     Raises:
         RuntimeError: a is no floating-point matrix.
     """
@@ -467,8 +480,10 @@ def lstsq(a: Tensor, b: Tensor) -> Any:
     """Solve a least-squares problem by the normal equations, in float64. The result has the attribute `solution`.
 
     Raises:
-        NotImplementedError: the columns of the matrix depend on each other.
+        RuntimeError: a is no floating-point matrix.
+        NotImplementedError: its columns depend on each other, or there are several matrices.
     """
+    check_matrix("lstsq", a, square=False)
     if int(matrix_rank(a)) < a.shape[1]:
         refuse("`linalg.lstsq` of a matrix whose columns depend on each other")
     left = a.double()

@@ -90,7 +90,10 @@ def refuse_set(function: str, **arguments: Any) -> None:
 
 
 def tell_names(place: str, module: ModuleType | None = None) -> None:
-    """Let `dir` list what a module has in PyTorch or NumPy, also what the page lacks, and nothing of the page's own."""
+    """Let `dir` list what a module has in PyTorch or NumPy, also what the page lacks, and nothing of the page's own.
+
+    A module that is not given is looked up by its name, `place`; if it is not imported, nothing happens.
+    """
 
     def names_there() -> list[str]:
         from .names import OWN
@@ -104,7 +107,7 @@ def tell_names(place: str, module: ModuleType | None = None) -> None:
 def missing_getattr(module: str) -> Callable[[str], Any]:
     """Return a module's `__getattr__`, which imports a module in it. For other names, it raises an error.
 
-    It is an AttributeError, unless PyTorch has the name.
+    It is a NotImplementedError if PyTorch has the name, else an AttributeError.
     """
     tell_names(module)
 

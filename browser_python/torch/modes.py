@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from .creation import ones_like
 from .dtypes import CPU, FLOATING, Device, State, check_device, device, dtype
-from .gradients import run_backward
+from .gradients import check_start, run_backward
 from .missing import refuse_set
 from .tensors import Tensor, method
 
@@ -143,13 +143,17 @@ def backward(
     create_graph: bool = False,
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this scalar to the `grad` of each leaf that it depends on; `gradient` starts that of a tensor.
+    """Add the gradient of this scalar to the `grad` of each leaf that it depends on.
+
+    `gradient` starts that of a tensor. Without `retain_graph`, the graph cannot be used again.
 
     Raises:
-        RuntimeError: the tensor has no gradient history, or is not a scalar and no `gradient` is given.
+        RuntimeError: the tensor has no gradient history, is not a scalar and no `gradient` is given, or that has
+            another shape.
         NotImplementedError: `create_graph` or `inputs` is set.
     """
     refuse_set("backward", create_graph=create_graph, inputs=inputs)
+    check_start(x, gradient)
     if not x.requires_grad:
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
     if gradient is None and x.numel() != 1:

@@ -383,7 +383,7 @@ kernels missing modes numbers ordering printing products randomness reductions s
 annotations missing_getattr
 """,
     "torch.autograd": """
-Any Tensor annotations as_list missing_getattr node_of ones_like refuse_set run_backward zeros_like
+Any Tensor annotations as_list check_start missing_getattr node_of ones_like refuse_set run_backward zeros_like
 """,
     "torch.autograd.functional": """
 Callable Tensor annotations grad missing_getattr refuse refuse_set stack zeros zeros_like
@@ -416,7 +416,7 @@ int64 maybe_in_place missing_getattr ones padding_index reduced reductions refus
 type_name unary_op where whole zeros_like
 """,
     "torch.nn.init": """
-Generator annotations empty_like fans missing_getattr no_grad refuse where
+Generator annotations empty_like fan_of fans missing_getattr no_grad refuse where
 """,
     "torch.nn.utils": """
 Any Iterable Tensor annotations cat gradients_of missing_getattr no_grad refuse_set stack
@@ -454,10 +454,11 @@ tensor
     "numpy": """
 Any CHARACTERS Callable INTEGERS Iterator KINDS NAMED NUMBERS NoReturn OF_CLASS OPERATORS OPTIONS OTHERS SHORT SIGNS
 Sequence UFUNCS UFuncTypeError WHOLE all_integers annotations any_ any_floating apply_to_two array_or_number as_floating
-as_given as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place joined math missing_getattr
-missing_message number_of numbers of_same_kind of_tensors of_two operator plain_key printing product product_from_left
-product_of_matrices promote_operands promoted raise_missing reduction refuse_tensor refuse_text_and_complex
-regular_shape repr_of select_items shapes statistics stays_tensor str_of tensor_of torch torch_dtype wraps write_result
+as_given as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place inhomogeneous joined math
+missing_getattr missing_message number_of numbers of_same_kind of_tensors of_two operator plain_key printing product
+product_from_left product_of_matrices promote_operands promoted raise_missing reduction refuse_tensor
+refuse_text_and_complex regular_shape repr_of select_items shapes statistics stays_tensor str_of takewhile tensor_of
+torch torch_dtype wraps write_result
 """,
     "numpy.linalg": """
 Any Callable annotations array_or_number as_floating as_tensor missing_getattr missing_message ndarray of_matrix torch

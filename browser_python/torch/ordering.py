@@ -29,7 +29,8 @@ from .tensors import Tensor, method, tensor_of, without_gradient
 def sort(x: Tensor, dim: int = -1, descending: bool = False, *, stable: bool = False) -> NamedResults:
     """Return the numbers sorted along an axis, and their indices, as a named tuple (values, indices).
 
-    Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest.
+    Equal numbers keep the order of the input with `stable`, else they have that of torch. nan counts as the largest. A
+    `descending` that is no bool raises a TypeError. An axis that is not there raises an IndexError.
     """
     check_flag("descending", descending)
 
@@ -59,6 +60,7 @@ def topk(x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     Equal numbers, and without `sorted` all, are in torch's order.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: k is not from 0 to the axis's size, or x is bool.
     """
     d, k = axis_of(dim, x.ndim), whole(k, "k")
@@ -168,7 +170,10 @@ cummax, cummin = running_extreme("cummax", operator.ge), running_extreme("cummin
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
-    """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not."""
+    """Return for each number of `elements` whether it is one of `test_elements`; with `invert`, whether not.
+
+    Bools raise a RuntimeError. `assume_unique` changes nothing.
+    """
     given, tested = as_tensor(elements), as_tensor(test_elements)
     if bool_ in (given.dtype, tested.dtype):
         raise RuntimeError("Unsupported input type encountered for isin(): Bool")
@@ -237,7 +242,8 @@ def searchsorted(
 ) -> Tensor:
     """Return where each number of `v` would be inserted into the sorted vector `a`, in int64 or int32.
 
-    That is before equal numbers, or with `right` or `side="right"` behind them. Several rows are a NotImplementedError.
+    That is before equal numbers, or with `right` or `side="right"` behind them; nan comes last. Another side raises a
+    RuntimeError, and several rows or a `sorter` a NotImplementedError.
     """
     refuse_set("searchsorted", sorter=sorter)
     if side not in (None, "left", "right"):

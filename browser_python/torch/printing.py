@@ -37,7 +37,8 @@ def set_printoptions(
 ) -> None:
     """Set how tensors are printed: a whole profile ("default", "short" or "full"), or single settings over it.
 
-    A setting that is None stays, but `sci_mode` becomes None: chosen by the numbers.
+    A setting that is None stays, but `sci_mode` becomes None: chosen by the numbers. An unknown profile changes
+    nothing.
     """
     chosen = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen = PROFILES.get(profile or "", {}) | {name: value for name, value in chosen.items() if value is not None}

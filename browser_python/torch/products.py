@@ -271,7 +271,7 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
     """Return the size of the axes of each letter of an equation of `einsum`.
 
     Raises:
-        RuntimeError: a letter stands for two sizes that do not broadcast, or only occurs in the result.
+        RuntimeError: a letter stands for two sizes that do not broadcast, or is in the result twice or only there.
     """
     sizes: dict[str, int] = {}
     for i, (term, x) in enumerate(zip(terms, ops, strict=True)):
@@ -370,7 +370,8 @@ def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[st
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     """Multiply, and sum over the last `dims` axes of `a` and the first of `b`, or over two lists of axes.
 
-    The result has the other axes of `a`, then those of `b`. A negative or too large `dims` raises a RuntimeError.
+    The result has the other axes of `a`, then those of `b`. A RuntimeError is raised for a negative or too large
+    `dims`, lists of two lengths, and axes of two sizes. An axis that is not there raises an IndexError.
     """
     if not isinstance(dims, (list, tuple)):
         dims = whole(dims, "dims")
@@ -386,6 +387,8 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
             [axis_of(d, t.ndim) for d in (ds if isinstance(ds, (list, tuple)) else [ds])]
             for ds, t in zip(dims, (a, b), strict=False)
         ]
+    if len(da) != len(db):
+        raise RuntimeError("both dimension lists should have same length")
     la = [chr(97 + i) for i in range(a.ndim)]
     lb = [chr(65 + i) for i in range(b.ndim)]
     for p, q in zip(da, db, strict=False):
@@ -418,7 +421,10 @@ def __matmul__(x: Tensor, o: Any) -> Any:
 
 @method
 def addmm(x: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """Return beta·x + alpha·(mat1 @ mat2); a RuntimeError is raised for two dtypes, and for the errors of `mm`."""
+    """Return beta·x + alpha·(mat1 @ mat2), with x broadcast.
+
+    A RuntimeError is raised for two dtypes, and for the errors of `mm`.
+    """
     for name, t in (("self", x), ("mat1", mat1)):
         if t.dtype is not mat2.dtype:
             kinds = f"{TYPE_NAMES[t.dtype]} and {TYPE_NAMES[mat2.dtype]}"

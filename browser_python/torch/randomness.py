@@ -381,6 +381,7 @@ def normal(
     Raises:
         RuntimeError: a standard deviation is negative.
         TypeError: neither is a tensor, and there is no `size`.
+        NotImplementedError: the means are a tensor of integers.
     """
     check_deviation(std)
     if size is not None:
@@ -397,7 +398,8 @@ def normal(
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """Draw 1 with the probability that each number of `x` gives, or with the probability p; else 0.
 
-    The result is new, with the shape and dtype of `x`. A probability outside [0, 1] raises a RuntimeError.
+    The result is new, with the shape and dtype of `x`. A probability outside [0, 1] raises a RuntimeError, and integers
+    without p a NotImplementedError.
     """
     if p is not None:
         return x.detach().clone().bernoulli_(p, generator=generator)
@@ -435,6 +437,8 @@ def multinomial(
 ) -> Tensor:
     """Draw `num_samples` indices with these probabilities, or numbers in proportion to them, for each row.
 
+    Shapes:
+        p (n) or (rows, n); result (num_samples) or (rows, num_samples), int64
     Raises:
         RuntimeError: `p` does not have 1 or 2 axes or a floating-point dtype, a probability is negative, inf or nan, a
             row sums to 0, `num_samples` is not positive, or without replacement exceeds the length of a row.
@@ -478,7 +482,7 @@ def draw_without_replacement(g: Generator, rows: list[Any], count: int, kind: dt
 
     They are those of the largest quotients of probability and exponential number.
     """
-    n = len(rows[0])
+    n = len(rows[0]) if rows else 0
     waits = to_array(g.exponential(n * len(rows)), kind)
     places: list[int] = []
     for i, row in enumerate(rows):

@@ -81,7 +81,7 @@ def reduce_rows(
     """Reduce the axes `dim` with a function `f` of a row, or with the kernel `name`, to a result of the dtype `dt`.
 
     `rule` is the rule for the gradient of `x`, from the gradient `g` of the result `y`. Both have axes of size 1 for
-    the reduced ones.
+    the reduced ones. A `keepdim` that is no bool raises a TypeError.
     """
     check_flag("keepdim", keepdim)
     dims, order, n, m, shape, kept = reduced_by(x, dim)
@@ -117,7 +117,10 @@ def fold_by_kernel(kernel: Kernel, x: Tensor, dims: list[int], y: Tensor, m: int
 
 @method
 def sum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the sum over these axes, or over all numbers; of integers and bools in int64."""
+    """Return the sum over these axes, or over all numbers; of integers and bools in int64.
+
+    With `dtype`, the numbers are converted to it first. An axis that is not there raises an IndexError.
+    """
     if x.dtype is bool_ and dtype is None:
         return reduce_rows("count", x, dim, keepdim, builtins.sum, int64)
     x, dt = as_summed(x, dtype)
@@ -133,9 +136,10 @@ def as_summed(x: Tensor, dtype: Kind | None) -> tuple[Tensor, Kind]:
 
 @method
 def mean(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the mean over these axes, or of all numbers.
+    """Return the mean over these axes, or of all numbers; with `dtype`, they are converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the dtype is not floating-point.
     """
     x = x if dtype is None else x.to(as_dtype(dtype))
@@ -155,7 +159,9 @@ def var(
     The correction is 1, or 0 if `unbiased` is False, which may also stand in the place of `dim`.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the dtype is not floating-point.
+        TypeError: `unbiased` or `keepdim` is no bool.
     """
     if x.dtype.kind < FLOATING:
         raise RuntimeError("std and var only support floating point and complex dtypes")
@@ -207,7 +213,10 @@ def std_mean(
 
 @method
 def prod(x: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
-    """Return the product over an axis, or of all numbers; of integers and bools in int64."""
+    """Return the product over an axis, or of all numbers; of integers and bools in int64.
+
+    With `dtype`, the numbers are converted to it first. An axis that is not there raises an IndexError.
+    """
     x, dt = as_summed(x, dtype)
     d = None if dim is None else axis_of(dim, x.ndim)
 
@@ -299,7 +308,10 @@ def amin(x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor:
 
 @method
 def aminmax(x: Tensor, *, dim: int | None = None, keepdim: bool = False) -> NamedResults:
-    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max)."""
+    """Return the smallest and the largest number along an axis, or of all numbers, as a named tuple (min, max).
+
+    Errors are those of `check_not_empty`.
+    """
     names = ("min", "max")
     return named_results("aminmax", amin(x, dim, keepdim), amax(x, dim, keepdim), names=names)
 
@@ -377,7 +389,9 @@ def extreme_with_index(
 ) -> Tensor | NamedResults:
     """Implement `max` and `min`: of two tensors if `dim` is a tensor, of all numbers without `dim`, else along an axis.
 
-    Along an axis, the result is a named tuple (values, indices).
+    Along an axis, the result is a named tuple (values, indices). `kind` is the function's name, `pair` its version for
+    two tensors, `f` for a row, and `arg` for the index. A `keepdim` that is no bool raises a TypeError; see also
+    `check_not_empty`.
     """
     if isinstance(dim, Tensor):
         return pair(x, dim)
@@ -412,7 +426,8 @@ def place_of_median(v: Numbers) -> int:
 def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | NamedResults:
     """Return the median of all numbers, the lower one of two; nan if there is nan, or no number.
 
-    Along an axis, return a named tuple (values, indices). A bool tensor raises a NotImplementedError.
+    Along an axis, return a named tuple (values, indices); if it is empty, an IndexError is raised. A bool tensor raises
+    a NotImplementedError.
     """
     if x.dtype is bool_:
         name = "median_cpu" if dim is None else "median_out"
@@ -424,6 +439,7 @@ def median(x: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor |
             return g * at / at.sum()
 
         return reduce_rows("", x, None, False, lambda v: v[place_of_median(v)] if len(v) else nan, x.dtype, rule)
+    check_not_empty(x, axis_of(dim, x.ndim), "median")
     at = reduce_rows("", x, dim, True, place_of_median, int64)
     values = gather(x, dim, at)
     return named_results("median", *((values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))))
@@ -453,7 +469,10 @@ def nansum(x: Tensor, dim: Axes = None, keepdim: bool = False, *, dtype: Kind | 
 
 @method
 def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
-    """Return log Σ exp x over these axes, computed without overflow. It is a TypeError if they are None."""
+    """Return log Σ exp x over these axes, computed without overflow. It is a TypeError if they are None.
+
+    An axis that is not there raises an IndexError.
+    """
     if dim is None:
         raise TypeError("logsumexp(): argument 'dim' (position 1) must be tuple of ints, not NoneType")
     x = x.float() if x.dtype is bool_ else x
@@ -466,10 +485,11 @@ def logsumexp(x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor:
 
 
 def logaddexp(a: Tensor, b: Tensor) -> Tensor:
-    """Return log(exp a + exp b), computed without overflow.
+    """Return log(exp a + exp b), computed without overflow, with broadcasting.
 
     Raises:
         NotImplementedError: neither is floating-point.
+        RuntimeError: the shapes do not broadcast.
     """
     if a.dtype.kind < FLOATING and b.dtype.kind < FLOATING:
         raise NotImplementedError(f"\"logaddexp_cpu\" not implemented for '{TYPE_NAMES[a.dtype]}'")
@@ -482,14 +502,20 @@ def logaddexp(a: Tensor, b: Tensor) -> Tensor:
 def norm(x: Tensor, p: Any = "fro", dim: Axes = None, keepdim: bool = False, *, dtype: Kind | None = None) -> Tensor:
     """Return the norm of order p, (Σ |x|ᵖ)^(1/p), over these axes, or of all numbers.
 
-    For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2. A dtype that is
-    not floating-point raises a RuntimeError, and "nuc" a NotImplementedError.
+    For p = 0, count the numbers other than 0; for ±inf, return the largest or smallest |x|; "fro" is 2.
+
+    Raises:
+        RuntimeError: the dtype is not floating-point, or p is another text.
+        NotImplementedError: p is "nuc".
+        TypeError: `dim` is an integer of NumPy, and p is "fro", as in torch.
     """
     if isinstance(dim, OtherInteger) and p == "fro":  # torch asks for its length
         raise TypeError("object of type 'numpy.int64' has no len()")
     x = x if dtype is None else x.to(dtype)
     if p == "nuc":
         refuse("the nuclear norm")
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     if x.dtype.kind < FLOATING:
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x.dtype]}"
@@ -511,16 +537,21 @@ def dist(a: Tensor, b: Tensor, p: float = 2) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """Return the norm of order p of the difference of each row of `x1` and each of `x2`.
 
-    `compute_mode` only chooses torch's way to compute them. Fewer than two axes raise a RuntimeError.
+    `compute_mode` only chooses torch's way to compute them.
 
     Shapes:
         x1 (..., m, d); x2 (..., n, d); result (..., m, n)
+    Raises:
+        RuntimeError: one has fewer than two axes or is not floating-point, d differs, or p is negative.
     """
     for name, x in (("X1", x1), ("X2", x2)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
         if x.dtype.kind < FLOATING:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {TYPE_NAMES[x.dtype]}")
+    if x1.shape[-1] != x2.shape[-1]:
+        sizes = f"X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. {sizes}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
@@ -562,9 +593,10 @@ def softmax_of_row(v: Numbers) -> list[float]:
 
 @method
 def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Tensor:
-    """Return exp x / Σ exp x along an axis, by a kernel if there is one.
+    """Return exp x / Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         TypeError: no axis is given.
         NotImplementedError: the dtype is not floating-point.
     """
@@ -591,9 +623,10 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
 
 @method
 def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
-    """Return x − log Σ exp x along an axis, by a kernel if there is one.
+    """Return x − log Σ exp x along an axis, by a kernel if there is one; with `dtype`, x is converted to it first.
 
     Raises:
+        IndexError: there is no such axis.
         NotImplementedError: the dtype is not floating-point.
     """
     x = x if dtype is None else x.to(as_dtype(dtype))
@@ -636,11 +669,14 @@ def gradient_of_products(g: Numbers, v: Numbers) -> list[float]:
 def diff(x: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """Return the n-th differences of neighbours along an axis, with `prepend` and `append` joined to it first.
 
-    Bools give whether neighbours differ. A negative n raises a RuntimeError, and so does another number of axes.
+    Bools give whether neighbours differ. A RuntimeError is raised for a negative n, no axes, or other numbers of axes.
+    An axis that is not there raises an IndexError.
     """
     d = axis_of(dim, x.ndim)
     if whole(n, "n") < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    if not x.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     joined = [t for t in (prepend, x, append) if t is not None]
     if len({t.ndim for t in joined}) > 1:
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")

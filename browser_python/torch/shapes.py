@@ -74,7 +74,7 @@ def common_shape(*shapes: Sequence[int]) -> Size:
 
 @lru_cache(maxsize=1000)
 def broadcast(shapes: tuple[tuple[int, ...], ...]) -> Size:
-    """Return the shape to which all these shapes broadcast; cached. See `common_shape` for its error."""
+    """Return the shape to which all these shapes broadcast; cached. If there is none, it raises a RuntimeError."""
     n = max([len(s) for s in shapes])
     out = [1] * n
     for s in map(tuple, shapes):
@@ -192,7 +192,7 @@ def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int
 def infer_size(shape: list[int], n: int) -> list[int]:
     """Return the shape of a tensor of `n` numbers, with −1 replaced by the missing size.
 
-    A RuntimeError is raised for two −1, and for a shape that does not have `n` numbers.
+    A RuntimeError is raised for two −1, for a size below −1, and for a shape that does not have `n` numbers.
     """
     if shape.count(-1) > 1:
         raise RuntimeError("only one dimension can be inferred")

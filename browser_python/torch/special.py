@@ -25,12 +25,14 @@ def expit(x: Tensor) -> Tensor:
 
 
 def upper_gamma(a: float, x: float) -> float:
-    """Return the regularized upper incomplete gamma function; nan if a or x is negative.
+    """Return the regularized upper incomplete gamma function; nan if a or x is negative, or both are 0.
 
     By a series for x < a + 1, and by a continued fraction otherwise (Lentz, 1976).
     """
     if x < 0 or a < 0:
         return math.nan
+    if a == 0:
+        return 0.0 if x > 0 else math.nan
     if x == 0:
         return 1.0
     front = math.exp(-x + a * math.log(x) - math.lgamma(a))
@@ -67,7 +69,7 @@ def upper_fraction(a: float, x: float) -> float:
 def gammaincc(a: Tensor, x: Tensor) -> Tensor:
     """Return the regularized upper incomplete gamma function of each pair of numbers, with broadcasting.
 
-    It has no gradient here. An `a` of 0 beside a positive `x` raises a ValueError.
+    It has no gradient here. A TypeError is raised if one is no tensor.
     """
     check_tensors(a, x)
     shape, kind = common_shape(a.shape, x.shape), result_type(a, x)

@@ -26,9 +26,12 @@ def quantile(
     Shapes:
         q without axes, or (count); result (count, *shape of x without the axis), or without the first axis
     Raises:
-        RuntimeError: the dtype is neither float32 nor float64, or not that of q; a share is not in [0, 1]; another
-            interpolation.
+        IndexError: there is no such axis.
+        RuntimeError: x is empty; the dtype is neither float32 nor float64, or not that of q; a share is not in [0, 1];
+            another interpolation.
     """
+    if not x.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
     if x.dtype not in (float32, float64):
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
@@ -101,7 +104,8 @@ def histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
 def cov(x: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """Return the covariances of the rows of a matrix, Σ products of deviations / (columns − correction).
 
-    Of a vector, return its variance, without axes. More than two axes raise a RuntimeError.
+    Of a vector, return its variance, without axes. More than two axes or bools raise a RuntimeError, and weights a
+    NotImplementedError.
     """
     if x.dtype is bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")

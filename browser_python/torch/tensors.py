@@ -145,7 +145,10 @@ class Tensor(metaclass=TellsMissing):
     __array_priority__ = 1000
 
     def __init__(self, *data: Any) -> None:
-        """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists."""
+        """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists.
+
+        Without arguments, it is empty.
+        """
         from .creation import tensor, zeros  # here, because creation.py imports this file
 
         sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
@@ -189,7 +192,7 @@ class Tensor(metaclass=TellsMissing):
         return out
 
     def _copied(self) -> array[Any] | None:
-        """Return the numbers in order, copied by a kernel; None if there is no kernel for them."""
+        """Return the numbers in order, copied by a kernel; None if they are few, or there is no kernel for them."""
         n = prod(self.shape)
         copy = KERNELS.get(("copy", self.dtype)) if n > BIG else None
         if copy is None:
@@ -317,7 +320,7 @@ class Tensor(metaclass=TellsMissing):
         return format(self.item(), spec) if self.ndim == 0 else object.__format__(self, spec) if spec else repr(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """Return a copy with a copy of its storage, which copies of its views share.
+        """Return a copy with copies of its `grad` and of its storage, which copies of its views share.
 
         Raises:
             RuntimeError: it was computed, and requires a gradient.
@@ -350,7 +353,8 @@ class Tensor(metaclass=TellsMissing):
         """Whether operations on the tensor are recorded for gradients, also because it is a view of one whose are.
 
         Raises:
-            RuntimeError: it is set for a tensor of integers, or removed from a computed tensor.
+            RuntimeError: it is set to no bool, for a tensor of integers or one made in inference mode, or for a
+                computed one.
         """
         if self._view is None:
             return self._needs_grad
@@ -480,7 +484,7 @@ class Tensor(metaclass=TellsMissing):
 
 
 def read_only(name: str, get: Callable[[Tensor], Any]) -> property:
-    """Return an attribute of tensors that raises torch's error when it is set."""
+    """Return a property `name`, which is read by `get`; to set or delete it raises torch's AttributeError."""
 
     def set_(x: Tensor, value: object) -> NoReturn:
         raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
@@ -527,7 +531,10 @@ class Storage:
 def tensor_from_parts(
     kind: dtype, data: array[Any] | None, offset: int, shape: Sequence[int], strides: tuple[int, ...]
 ) -> Tensor:
-    """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history."""
+    """Return a tensor with this dtype, storage, offset, shape and strides, and without gradient history.
+
+    Active `TorchDispatchMode`s are told of it.
+    """
     t: Tensor = object.__new__(Tensor)
     t._data, t._offset, t._strides, t._dtype, t._writes = data, offset, strides, kind, [0]
     t._shape = shape if type(shape) is Size else Size(shape)
@@ -673,8 +680,8 @@ def as_operand(g: Tensor, shape: Size, kind: dtype) -> Tensor:
 def record_rules(out: Tensor, operands: Sequence[Any], rules: Sequence[Any], **values: Any) -> Tensor:
     """Record that `out` was computed from operands, with a rule for the gradient of each; return `out`.
 
-    The parameters of a rule are the gradient `g` of `out`, and names of `values`. A value is saved if the rule of an
-    operand that requires a gradient names it.
+    Nothing is recorded while gradients are off. The parameters of a rule are the gradient `g` of `out`, and names of
+    `values`. A value is saved if the rule of an operand that requires a gradient names it.
     """
     if not State.grad_enabled:
         return out
@@ -746,7 +753,7 @@ def broadcast_view(t: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def laid_out(compute: Callable[..., Tensor], tensors: Sequence[Tensor], *args: Any) -> Tensor:
-    """Return `compute(*tensors, *args)` for tensors of one shape, laid out in memory as by torch."""
+    """Return the elementwise `compute(*tensors, *args)` of tensors of one shape, laid out in memory as by torch."""
     order = layout_order(tensors[0].shape, [t._strides for t in tensors])
     if order == list(range(len(order))):
         return compute(*tensors, *args)
@@ -790,7 +797,7 @@ def is_dense(t: Tensor) -> bool:
 
 
 def overlap_partly(a: Tensor, b: Tensor) -> bool:
-    """Check whether two tensors share some memory, but not all of it in the same order."""
+    """Check whether two tensors share some memory, but not all of it in the same order; False if one has gaps."""
     if a._data is not b._data or not (a.numel() and b.numel() and is_dense(a) and is_dense(b)):
         return False
     if a._offset == b._offset and a.numel() == b.numel():
@@ -854,7 +861,7 @@ def record_write(t: Tensor, places: list[int], value: Tensor, shape: Sequence[in
 
 
 def record_in_base(t: Tensor, value: Tensor) -> None:
-    """Record that `value`, with the shape of `t`, was written to the part of its base that the view `t` shows."""
+    """If `t` is a view, record that `value`, of its shape, was written to the part of its base that it shows."""
     if t._view is not None:
         base, how = t._view
         record_write(base, how(places_in(base.shape))._offsets(), value, t.shape)

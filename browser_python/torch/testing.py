@@ -38,18 +38,22 @@ def assert_close(
     """Compare two tensors or numbers, or two sequences or dictionaries of them.
 
     Without `rtol` and `atol`, the tolerances are those of the dtypes. `msg` is the error's text, or makes it from the
-    usual one.
+    usual one, except where lengths or keys differ. `allow_subclasses`, `check_device` and `check_layout` change nothing here.
 
     Raises:
         AssertionError: shapes, lengths or keys differ, with `check_dtype` dtypes, or numbers are not close.
         ValueError: only one of `rtol` and `atol` is given.
-        TypeError: only one of both is a tensor.
+        TypeError: only one of both is a tensor, or a dictionary.
+        NotImplementedError: `check_stride` is set.
     """
     refuse_set("assert_close", check_stride=check_stride)
     if (rtol is None) != (atol is None):
         missing = "rtol" if rtol is None else "atol"
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {missing}.")
     if isinstance(actual, (tuple, list, dict)) and isinstance(expected, (tuple, list, dict)):
+        if isinstance(actual, dict) != isinstance(expected, dict):
+            kinds = f"{type(actual)} and {type(expected)}"
+            raise TypeError(f"No comparison pair was able to handle inputs of type {kinds}.")
         same = {"rtol": rtol, "atol": atol, "equal_nan": equal_nan, "check_dtype": check_dtype, "msg": msg}
         for a, b in pairs(actual, expected):
             assert_close(a, b, **same)

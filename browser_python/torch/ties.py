@@ -140,7 +140,7 @@ def heap_select(at: list[int], first: int, middle: int, last: int, less: Less) -
 
 
 def sift(at: list[int], first: int, hole: int, size: int, value: int, less: Less) -> None:
-    """Put `value` into the heap of `size` places from `first`, whose place `hole` is free.
+    """Put `value` into the heap of `size` places from `first`. Its place `hole`, which counts from `first`, is free.
 
     The hole moves down to a leaf, and the value up from there.
     """

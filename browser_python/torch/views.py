@@ -84,6 +84,7 @@ def permute(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
     """Return a view with the axes in this order.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: an axis is missing or named twice.
     """
     order = sizes_of(axes)
@@ -190,6 +191,7 @@ def flatten(x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the axes from `start_dim` to `end_dim`, which is included, into one; a view where that is possible.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: `start_dim` comes after `end_dim`.
     """
     a, b = axis_of(start_dim, x.ndim), axis_of(end_dim, x.ndim)
@@ -212,6 +214,7 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split an axis into axes of these sizes, of which one may be −1; a view where that is possible.
 
     Raises:
+        IndexError: there is no such axis.
         RuntimeError: the product of the sizes is not the size of the axis.
     """
     if not x.ndim:
@@ -232,7 +235,11 @@ def unflatten(x: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method
 def unsqueeze(x: Tensor, dim: int) -> Tensor:
-    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result."""
+    """Return a view with a new axis of size 1 at the place `dim`, which counts in the result.
+
+    Raises:
+        IndexError: it is beyond the result's axes.
+    """
     d = axis_of(dim, x.ndim + 1)
 
     def how(t: Tensor) -> Tensor:
@@ -289,6 +296,7 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Return a view of all windows of this size along an axis, `step` apart; a new last axis counts within a window.
 
     A RuntimeError is raised for a size that is negative or exceeds the axis, and for a step below 1.
+    An axis that is not there raises an IndexError.
     """
     d, size, step = axis_of(dimension, x.ndim), whole(size, "size"), whole(step, "step")
     for name, given, least in (("size", size, 0), ("step", step, 1)):
@@ -312,9 +320,12 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
     """Return a view of the storage with this shape, these strides and this offset.
 
     Raises:
-        RuntimeError: the storage is too short.
+        RuntimeError: the storage is too short, a size, stride or the offset is negative, or sizes and strides differ in
+            number.
     """
     size, stride = [whole(n, "size") for n in size], [whole(step, "stride") for step in stride]
+    if len(size) != len(stride):
+        raise RuntimeError("mismatch in length of strides and shape")
     o = x._offset if storage_offset is None else whole(storage_offset, "storage_offset")
     if min(size, default=0) < 0:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={size} and strides={stride}")
@@ -374,7 +385,7 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     """Return a view of a diagonal of the axes `dim1` and `dim2`, as the last axis.
 
     It begins `offset` places along `dim2`, or if that is negative, along `dim1`. It is a RuntimeError if the two axes
-    are the same.
+    are the same. An axis that is not there raises an IndexError.
     """
     a, b, offset = axis_of(dim1, x.ndim), axis_of(dim2, x.ndim), whole(offset, "offset")
     if a == b:
@@ -393,7 +404,10 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 
 @method
 def movedim(x: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
-    """Return a view with the axes `source` moved to the places `destination`; RuntimeError if they differ in number."""
+    """Return a view with the axes `source` moved to the places `destination`; RuntimeError if they differ in number.
+
+    An axis that is not there raises an IndexError.
+    """
     a, b = axes_of(source, x.ndim), axes_of(destination, x.ndim)
     if len(a) != len(b):
         raise RuntimeError("movedim: Invalid source or destination dims: they differ in number")
@@ -435,7 +449,8 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Return the coordinates of all points of a grid: one tensor for each vector, all of the grid's shape.
 
-    The grid has an axis for each vector, in order; with "xy", the first two are exchanged.
+    The grid has an axis for each vector, in order; with "xy", the first two are exchanged. A 0-d tensor counts as a
+    vector.
 
     Raises:
         RuntimeError: the indexing is another, the dtypes differ, or a tensor has several axes.
@@ -450,7 +465,7 @@ def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     n = len(ts)
     shape = [t.numel() for t in ts]
     got = [t.reshape([-1 if j == i else 1 for j in range(n)]).expand(shape) for i, t in enumerate(ts)]
-    return tuple(got) if indexing == "ij" else tuple(t.transpose(0, 1) for t in got)
+    return tuple(got) if indexing == "ij" or n < 2 else tuple(t.transpose(0, 1) for t in got)
 
 
 def atleast_1d(x: Tensor) -> Tensor:

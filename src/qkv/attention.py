@@ -143,7 +143,7 @@ def weighted_sum(weights: Tensor, v: Tensor) -> Tensor:
     Returns:
         out (..., n_q, d_v)
     Raises:
-        ValueError: the number of values is not the number of columns of weights.
+        ValueError: the number of values is not the number of columns of weights, or v has fewer than two axes.
     """
     if v.ndim < 2 or weights.shape[-1] != v.shape[-2]:
         raise ValueError(f"expected one value for each key, v (..., {weights.shape[-1]}, d_v); got v {tuple(v.shape)}")
@@ -165,8 +165,8 @@ def attention(
         out (..., n_q, d_v), weights (..., n_q, n_k), whose rows sum to 1; a query that may
         see no key gets zeros in both
     Raises:
-        ValueError: the last axes of q and k differ, k and v have different numbers of rows,
-            or the mask is not boolean or does not broadcast.
+        ValueError: q, k or v has fewer than two axes, the last axes of q and k differ, k and v have
+            different numbers of rows, or the mask is not boolean or does not broadcast.
     """
     scores = visit("scores", scaled_scores(q, k))  # (..., n_q, n_k)
     weights = softmax(scores) if mask is None else masked_softmax(scores, mask)
@@ -235,7 +235,7 @@ def padding_mask(real: Tensor) -> Tensor:
     Shapes:
         real (B, n_k) bool, True = a token, False = padding
     Returns:
-        bool (B, 1, 1, n_k), which broadcasts to (B, H, n_q, n_k)
+        bool (B, 1, 1, n_k), True = may attend, which broadcasts to (B, H, n_q, n_k)
     """
     return real[:, None, None, :]
 
@@ -318,9 +318,9 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Attend from `query` to `key` (by default `query`: self-attention) and mix `value` (by default `key`).
 
-        With a cache, the new keys and values are appended to it, and each query attends to all that it then holds.
-        Return the output (B, n_q, d_model) and the weights (B, H, n_q, n_k). Errors are those of `attention` and of the
-        cache.
+        The mask is bool, broadcasts to (B, H, n_q, n_k), and is True where a query may attend. With a cache, the new
+        keys and values are appended to it, and each query attends to all that it then holds. Return the output
+        (B, n_q, d_model) and the weights (B, H, n_q, n_k). Errors are those of `attention` and of the cache.
         """
         key = query if key is None else key
         value = key if value is None else value
@@ -346,7 +346,7 @@ def grouped_query_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None
     Returns:
         out (B, H, n_q, d)
     Raises:
-        ValueError: H is not a multiple of H_kv.
+        ValueError: H is not a multiple of H_kv; or see `attention`.
     """
     n_heads, n_kv_heads = q.shape[-3], k.shape[-3]
     if n_heads % n_kv_heads:

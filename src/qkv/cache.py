@@ -53,7 +53,7 @@ class KVCache:
         return self.read()
 
     def read(self, start: int = 0, stop: int | None = None) -> KeysAndValues:
-        """Return the keys and values held at start … stop − 1, all of them by default.
+        """Return the keys and values held at start … stop − 1, all of them by default; fewer if fewer are held.
 
         Raises:
             ValueError: the cache is empty.
@@ -169,6 +169,8 @@ def decode_step(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: KVCac
         cache, of one head: (B, 1, n, d)
     Returns:
         out (B, 1, d_v)
+    Raises:
+        ValueError: the shapes do not fit those in the cache, or the cache is full.
     """
     q, k, v = (x_t.unsqueeze(1) @ w for w in (w_q, w_k, w_v))  # (B, 1, 1, d)
     k, v = cache.append(k, v)  # (B, 1, n, d)
@@ -230,7 +232,7 @@ class PrefixTree:
         return sum(1 for _ in self._edges(self._root))
 
     def insert(self, ids: Sequence[int], caches: Sequence[KVCache]) -> None:
-        """Store the keys and values of ids from the caches, in whole blocks; known blocks stay as they are.
+        """Store the keys and values of ids from the caches, in whole blocks; known blocks are only marked as used.
 
         The tokens after the last whole block are not stored. If there are then more than max_blocks, the leaves that
         were used longest ago are removed.

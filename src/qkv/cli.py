@@ -140,7 +140,7 @@ def _grade(args: argparse.Namespace) -> int:
     """Run `grade`: in the sandbox if a folder, a zip or an option for credit is given, else for oneself.
 
     Set the language if an option names one, also in the environment. Return the exit code: 2 if the language is unknown
-    or a path does not exist.
+    or a path does not exist, else that of the grading.
     """
     if args.language:
         try:
@@ -161,7 +161,10 @@ def _grade(args: argparse.Namespace) -> int:
 
 
 def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
-    """Grade one's own notebooks and print the feedback. Return the exit code: 1 if one could not be read, else 0."""
+    """Grade one's own notebooks and print the feedback. Return the exit code: 1 if one could not be read, else 0.
+
+    `timeout` is the limit for each notebook, in seconds.
+    """
     from qkv.grading.own import grade
     from qkv.grading.submissions import UnreadableError
 
@@ -189,7 +192,7 @@ def _grade_own(notebooks: Sequence[Path], timeout: float) -> int:
 
 
 def _printable(path: Path) -> str:
-    """Return a path without control characters, so that it can be printed to a terminal."""
+    """Return a path, cut to 1,000 characters and without control characters, so that a terminal can print it."""
     from qkv.grading.results import clean
 
     return clean(path, 1000)
@@ -230,7 +233,8 @@ def _add_release(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _release(args: argparse.Namespace) -> int:
     """Run `release`. Return the exit code: 2 if a folder or a package is missing, or a folder is in the way.
 
-    Else it is 0, or 1 if `--check` finds an exercise that is out of date.
+    Else it is 0, or 1 if `--check` finds an exercise that is out of date. A solution that is written wrongly raises the
+    RuntimeError of `released`.
     """
     if not args.solutions.is_dir():
         print(f"qkv release: there is no folder {args.solutions} here. Run it in the course's folder.", file=sys.stderr)
@@ -245,7 +249,11 @@ def _release(args: argparse.Namespace) -> int:
 
 
 def _check_release(args: argparse.Namespace) -> int:
-    """Print which exercises are out of date. Return the exit code: 1 if one is, else 0."""
+    """Print which exercises are out of date, missing, or without a solution. Return the exit code: 1 if any, else 0.
+
+    Raises:
+        ImportError, RuntimeError: as in `findings`.
+    """
     from qkv.authoring.release import findings
 
     found = findings(args.solutions, args.exercises)
@@ -265,7 +273,7 @@ def _write_release(args: argparse.Namespace) -> int:
     if args.without_solutions:
         chapters = args.solutions.parent / "chapters"
         files = release_without_solutions(args.solutions, chapters, args.without_solutions)
-        print(f"wrote {len(files)} notebooks into {args.without_solutions}")
+        print(f"wrote {len(files)} files into {args.without_solutions}")
     elif args.nbgrader:
         files = release_for_nbgrader(args.solutions, args.nbgrader)
         print(f"wrote {len(files)} notebooks into {args.nbgrader}")

@@ -62,7 +62,8 @@ class CachedAttention(nn.Module):
     def forward(self, x: Tensor, cache: KVCache) -> Tensor:
         """Append the new tokens' keys and values to the cache, and attend to all that it holds.
 
-        (B, n_new, d_model) in and out. Positions count on from those that the cache has had.
+        (B, n_new, d_model) in and out. Positions count on from those that the cache has had. A token sees itself and
+        earlier ones, with a window only those in it and the sinks.
         """
         n_new = x.shape[-2]
         positions = torch.arange(cache.next_position, cache.next_position + n_new)
@@ -145,13 +146,16 @@ class Decoder(nn.Module):
 def prefill(model: Decoder, ids: Tensor, caches: Sequence[KVCache], chunk: int) -> Tensor:
     """Fill the caches with a prompt, `chunk` tokens at a time.
 
-    The caches are then the same as after one call with the whole prompt, but the largest
-    matrix of scores has `chunk` rows instead of n.
+    The logits are the same as from one call with the whole prompt, but the largest matrix of
+    scores has `chunk` rows instead of n. The caches are the same too, except that those with a
+    window then hold fewer positions.
 
     Shapes:
-        ids (B, n)
+        ids (B, n), n ≥ 1
     Returns:
         logits of the last token, (B, vocab_size)
+    Raises:
+        ValueError: there are more or fewer caches than blocks.
     """
     for piece in ids.split(chunk, dim=-1):
         logits = model(piece, caches)

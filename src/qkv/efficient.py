@@ -70,6 +70,8 @@ def global_mask(n: int, n_global: int) -> Tensor:
 def random_mask(n: int, n_seen: int, generator: torch.Generator | None = None) -> Tensor:
     """Let each token see n_seen different tokens, drawn at random [Zaheer et al., 2020].
 
+    Itself and later ones may be among them. Where n_seen is n or more, it sees all.
+
     Returns:
         bool (n, n)
     """
@@ -132,7 +134,8 @@ def window_attention(
 
     Equal to attention with window_mask(n, window, sinks=n_global, causal=causal), but without
     the scores of keys that no query of a block sees. If it is not causal, the first n_global
-    queries see all tokens, as in the Longformer [Beltagy et al., 2020].
+    queries see all tokens, as in the Longformer [Beltagy et al., 2020]. `block` queries are
+    computed at a time, which does not change the result.
 
     Returns:
         out (..., n, d_v)
@@ -241,7 +244,7 @@ def linear_attention(q: Tensor, k: Tensor, v: Tensor, feature_map: FeatureMap) -
     """Compute attention with φ(q) · φ(k) instead of exp(q · k): one sum over keys serves all queries.
 
     φ(q_i) (Σ_j φ(k_j)ᵀ v_j) / (φ(q_i) · Σ_j φ(k_j)), [Katharopoulos et al., 2020, eq. 5]. It is
-    linear in n because φ(k)ᵀ v comes first: (φ(q) φ(k)ᵀ) v would have n² weights.
+    linear in n because φ(k)ᵀ v comes first: (φ(q) φ(k)ᵀ) v would have n² weights. It is not causal.
 
     Shapes:
         q (..., n_q, d_k)   k (..., n, d_k)   v (..., n, d_v)   feature_map: (..., d_k) → (..., m), positive
@@ -408,7 +411,11 @@ def hash_attention(q: Tensor, k: Tensor, v: Tensor, rotations: Tensor) -> Tensor
 
 
 def hash_cost(q_buckets: Tensor, k_buckets: Tensor, d_k: int, d_v: int, n_buckets: int) -> Cost:
-    """Return the cost of hash_attention with these buckets: n² / n_buckets pairs if all are equally full."""
+    """Return the cost of hash_attention with these buckets: n² / n_buckets pairs if all are equally full.
+
+    Shapes:
+        q_buckets (n_q,), k_buckets (n_k,), as hash_buckets returns them
+    """
     n_q, n_k = (torch.bincount(buckets, minlength=n_buckets) for buckets in (q_buckets, k_buckets))
     to_hash = (len(q_buckets) + len(k_buckets)) * d_k * (n_buckets // 2)
     n = max(len(q_buckets), len(k_buckets))

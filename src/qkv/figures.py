@@ -54,7 +54,7 @@ _TO_LAB = np.array([[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, 
 
 
 def _oklab(colour: str) -> np.ndarray:
-    """Return the Oklab coordinates of an sRGB hex colour [Ottosson, 2020]."""
+    """Return the three Oklab coordinates of an sRGB colour, "#rrggbb" [Ottosson, 2020]."""
     srgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     return _TO_LAB @ np.cbrt(_TO_LMS @ linear)
@@ -87,7 +87,7 @@ _PALE_UP_TO, _DEEP_FROM = {"weight": 65, "plus": 61, "minus": 66}, {"weight": 78
 
 
 def _css_colours() -> dict[str, str]:
-    """Return the CSS of each colour that figures use: a variable of the palette, or a mixture of two."""
+    """Return the CSS of each colour that figures use, by its hex value: a variable of the palette, or two mixed."""
     mixed = {
         shade: f"color-mix(in oklab,var(--qkv-{name}) {percent}%,var(--qkv-paper))"
         for name, shades in SHADES.items()
@@ -137,10 +137,11 @@ def heatmap(
     """Draw attention weights: queries down, keys across, each weight written in its cell.
 
     weights (n_q, n_k) are between 0 and 1. queries and keys are labels; without them, positions are the labels. With
-    decimals=None, no numbers are written.
+    decimals=None, no numbers are written. The axes are named "query" and "key".
 
     Raises:
-        ValueError: a weight is below 0 or above 1, or the number of labels does not fit.
+        ValueError: `weights` is not a matrix of finite numbers, a weight is below 0 or above 1, or the number of
+            labels does not fit.
     """
     values = _matrix(weights)
     if values.min() < -1e-6 or values.max() > 1 + 1e-6:
@@ -164,7 +165,7 @@ def matrix(
 ) -> None:
     """Draw numbers of either sign as shaded cells.
 
-    `limit` is the magnitude with the full shade; with None, it is the largest magnitude. With decimals=None, the
+    `limit` is the magnitude with the full shade; with None or 0, it is the largest magnitude. With decimals=None, the
     numbers are left out, for a matrix in which they would be too small to read. Without labels, positions are the
     labels.
 
@@ -211,7 +212,7 @@ class _Cell(NamedTuple):
 def _cells(ax: Axes, values: np.ndarray, cells: list[list[_Cell]], decimals: int | None) -> None:
     """Draw a square for each value, in the colours of its cell, and write the value in it with so many decimals.
 
-    With None for `decimals`, no number is written, and there are no gaps between the squares.
+    With None for `decimals`, no number is written, there are no gaps between the squares, and a cell of 0 % has none.
     """
     n_rows, n_columns = values.shape
     side, gap = (0.92, 0.04) if decimals is not None else (1.0, 0.0)
@@ -271,7 +272,9 @@ class InlineFigure:
 def show(fig: Figure, *, alt: str, caption: str = "") -> InlineFigure:
     """Close the figure and return it as the cell's result. A wide figure also gets a second layout, for phones.
 
-    `alt` describes what the figure shows to somebody who cannot see it: the finding, not axes and colours.
+    `fig` itself then has that layout. `alt` describes what the figure shows to somebody who cannot see it: the finding,
+    not axes and colours. `caption` is plain text, shown below it unless it is empty.
+
     Raises:
         ValueError: `alt` is empty.
     """
@@ -334,7 +337,7 @@ def _svg_of(fig: Figure) -> str:
 
 
 def _simplified(svg: str, alt: str, name: str) -> str:
-    """Return the SVG without what a page does not need, with a class, CSS colours, unique ids and the alt text."""
+    """Return the SVG without what a page does not need, with CSS colours, unique ids, alt text and the class `name`."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", body, flags=re.DOTALL)
     body = re.sub(r"\s*\n\s*", " ", body)
@@ -370,7 +373,7 @@ def _with_unique_ids(svg: str) -> str:
 
 
 def _with_svg_tag(svg: str, alt: str, name: str) -> str:
-    """Return the SVG with a new opening tag: with a class, the alt text, and its widths.
+    """Return the SVG with a new opening tag: with the class `name`, the alt text, and its widths.
 
     The figure fits the column, but not below a width at which its text is still readable.
     """

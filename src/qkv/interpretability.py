@@ -133,6 +133,8 @@ def runner(model: Encoder | Decoder) -> Run:
 def patch_activation(run: Run, clean: Tensor, corrupt: Tensor, layer: int, position: int) -> Tensor:
     """Run one text with one row of one state replaced by that of another text.
 
+    Layers and positions count from 0; `layer` may be the number of layers, for the last state.
+
     Shapes:
         clean, corrupt (n,) ids   run(ids, edit) → logits, states, as runner returns it
     Returns:

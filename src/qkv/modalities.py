@@ -46,7 +46,8 @@ def offset_scores(height: int, width: int, reach: int = 1, sharpness: float = 10
     score = −sharpness · |position of the key − position of the query − offset|²
     [Cordonnier et al., 2020]. Any other pixel is at least 1 away from the offset, so its weight
     is at most exp(−sharpness), which is exactly 0 for a sharpness of 1,000. The keys are the
-    pixels of the picture and of a border of width `reach` around it.
+    pixels of the picture and of a border of width `reach` around it. Offsets are −reach … reach
+    down and across; like queries and keys, they are in order row by row.
 
     Returns:
         ((2 · reach + 1)², height · width, (height + 2 · reach) · (width + 2 · reach))

@@ -33,7 +33,7 @@ def sinusoidal_encoding(n: int, d_model: int, base: float = 10000.0, dtype: torc
     Returns:
         (n, d_model)
     Raises:
-        ValueError: d_model is odd.
+        ValueError: d_model is odd, or below 2.
     """
     positions = torch.arange(n, dtype=torch.float64)
     angles = torch.outer(positions, pair_frequencies(d_model, base))  # (n, d_model/2)
@@ -49,7 +49,7 @@ def shift_matrix(k: int, d_model: int, base: float = 10000.0, dtype: torch.dtype
     Returns:
         (d_model, d_model), orthogonal
     Raises:
-        ValueError: d_model is odd.
+        ValueError: d_model is odd, or below 2.
     """
     angles = k * pair_frequencies(d_model, base)
     sin, cos = angles.sin(), angles.cos()
@@ -136,7 +136,7 @@ def _cos_and_sin(x: Tensor, positions: Tensor, base: float) -> tuple[Tensor, Ten
     """Return the cosine and sine of the angle of each row and pair, (n, d/2), in the dtype of x.
 
     Raises:
-        ValueError: there is not one position for each row of x, or d is odd.
+        ValueError: there is not one position for each row of x, or d is odd or below 2.
     """
     if positions.shape != (x.shape[-2],):
         raise ValueError(

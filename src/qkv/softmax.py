@@ -190,6 +190,7 @@ def sample_token(logits: Tensor, temperature: float, generator: torch.Generator 
         logits (vocab,)
     Returns:
         an id, 0 … vocab − 1; above temperature 0, a draw from `generator`, whose state changes
+        (None: torch's global one)
     Raises:
         ValueError: the temperature is below 0.
     """
@@ -202,7 +203,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
     """Set all but the k largest logits to −∞ [Fan et al., 2018].
 
     Shapes:
-        logits (..., vocab)
+        logits (..., vocab)   k at least 1
     Returns:
         logits (..., vocab), k of them unchanged; all of them if k is vocab or more
     """

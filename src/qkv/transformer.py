@@ -204,7 +204,7 @@ class Block(nn.Module):
         """Return x (B, n, d_model) after self-attention, cross-attention and the feed-forward network.
 
         Only a block made with `cross` has cross-attention, to `memory`. A network of width 0 is left out. A cache gets
-        n new positions.
+        n new positions. The masks are bool, True = may attend.
         """
 
         def attend(y: Tensor, visit_part: Visit) -> Tensor:
@@ -277,8 +277,8 @@ class Stack(nn.Module):
     ) -> Tensor:
         """Return x (B, n, d_model) after all blocks, and in a pre-norm stack after the last norm.
 
-        Each block gets the same masks and memory, and its own of the caches, which get n new
-        positions.
+        Each block gets the same masks (bool, True = may attend) and memory, and its own of the
+        caches, which get n new positions.
         """
         for layer, block in enumerate(self.blocks):
             visit_layer = prefixed(f"{layer}", visit)
@@ -347,8 +347,11 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Return the logits of the token after each new one, (B, n_new, vocab_size).
 
-        The caches, if given, hold the tokens before `ids`, and get the new ones. With
-        `memory_real`, padding of the memory is hidden.
+        The caches, if given, hold the tokens before `ids`, and get the new ones. A decoder made
+        with `cross` needs a memory. With `memory_real`, padding of the memory is hidden.
+
+        Raises:
+            ValueError: the ids, after those in the caches, reach past n_max.
         """
         n_new, n_held = ids.shape[-1], len(caches[0]) if caches else 0
         mask = causal_mask(n_new, n_held + n_new).to(ids.device)
@@ -521,8 +524,8 @@ def generate(
     Returns:
         the new ids
     Raises:
-        ValueError: the caches hold the whole prompt, so there is no token to run; the texts reach
-            past n_max; or the temperature is below 0.
+        ValueError: the caches hold the whole prompt, or it is empty, so there is no token to run;
+            the texts reach past n_max; or the temperature is below 0.
     """
     caches = model.new_caches() if caches is None else caches
     ids = list(prompt)

@@ -423,6 +423,15 @@ def test_a_place_that_cannot_be_written_never_fails_a_check(notebook, monkeypatc
     assert progress(3).points == 3
 
 
+def test_a_file_that_cannot_be_replaced_leaves_no_other_file(notebook, monkeypatch, capsys):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(saved.os, "replace", refuse)
+    assert check("3.1", scaled_scores).passed
+    assert list(saved.path().parent.iterdir()) == []
+
+
 def test_outside_a_notebook_nothing_is_kept(capsys):
     check("3.1", scaled_scores)
     assert not saved.path().exists()

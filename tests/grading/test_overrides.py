@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from qkv.grading import batch
 from qkv.grading.overrides import Overrides, read_overrides
 from qkv.grading.results import Result
 from qkv.grading.writing import Writer
@@ -158,3 +159,17 @@ def test_the_name_without_the_number_of_a_system_is_asked_about(tmp_path: Path):
 def test_the_last_line_about_the_same_points_counts(tmp_path: Path):
     lines = table(tmp_path / "o.csv", "student,question,points\n*,3.2,full\nada,3.2,1\n")
     assert [lines.apply(made(who)).score for who in ("ada", "bob")] == [4.0, 5.0]
+
+
+def test_points_for_a_file_of_no_exercise_leave_the_mean_of_the_exercises(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    essay = made("dee", "essay", status="ungraded", reason="no notebook", score=None, questions=[])
+    by_hand = table(tmp_path / "o.csv", "student,question,points\ndee,essay,9\n").apply(essay)
+    assert (by_hand.status, by_hand.score, by_hand.max_score) == ("graded", 9, 0)
+    assert batch._summary([by_hand]) == 0
+    assert batch._summary([by_hand, made("ada")]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "1 graded, 0 not graded; mean score 0% of the points",
+        "2 graded, 0 not graded; mean score 60% of the points",
+    ]

@@ -295,6 +295,17 @@ def test_groups_of_a_grader_that_was_killed_are_removed(tmp_path, monkeypatch):
     assert sorted(path.name for path in (tmp_path / "memory").iterdir()) == [f"qkv-{os.getpid()}-0", "user.slice"]
 
 
+def test_removing_groups_waits_for_those_in_use_and_not_for_those_that_are_gone(tmp_path, monkeypatch):
+    waits: list[float] = []
+    (tmp_path / "in use" / "task").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(groups.time, "sleep", waits.append)
+    groups.Group([tmp_path / "gone", tmp_path / "empty"]).remove()
+    assert (waits, (tmp_path / "empty").exists()) == ([], False)
+    groups.Group([tmp_path / "in use"]).remove()
+    assert sum(waits) == pytest.approx(1.0)
+
+
 BUSY = """
 import os, time
 for _ in range(3):

@@ -548,6 +548,16 @@ def test_a_file_that_is_no_table_is_said_to_be_none(tmp_path):
         read_roster(file)
 
 
+@pytest.mark.parametrize(
+    "data", ["student\nMüller".encode("cp1252"), "student\n王小明".encode("cp950"), b"PK\x03\x04\0\0"]
+)
+def test_a_class_list_in_another_encoding_or_a_spreadsheet_is_refused(data: bytes, tmp_path: Path):
+    """Read as UTF-8, its names would match no learner."""
+    (tmp_path / "names.xlsx").write_bytes(data)
+    with pytest.raises(ValueError, match="Save it as “CSV UTF-8”"):
+        read_roster(tmp_path / "names.xlsx")
+
+
 def test_twice_the_class_is_twice_the_work(monkeypatch):
     """A class of 1,000 with a list took minutes: each name was compared with every other."""
     compared = Counter()

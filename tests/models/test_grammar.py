@@ -152,6 +152,12 @@ def _is_held_out(language: str, triple: list[str]) -> bool:
     return True
 
 
+def test_a_part_that_is_none_raises(monkeypatch):
+    monkeypatch.setattr("qkv.models.grammar.draw", None)  # or it would draw for ever
+    with pytest.raises(ValueError, match="'test'"):
+        draw_from("test", Random(0))
+
+
 def test_every_part_is_drawn_and_they_share_no_sentence():
     shares = {part: sum(part_of(s) == part for s in drawn(4000)) / 4000 for part in PARTS}
     assert shares["training"] > 0.6

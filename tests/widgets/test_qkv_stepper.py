@@ -216,7 +216,7 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     assert weights.all_inner_texts() == ["0.00", "0.88", "0.12"]
     scores = page.locator(".qkv-query-areas")
     assert page.locator(".qkv-query-meets").evaluate("e => e.getBoundingClientRect().bottom") <= 450
-    for row in (2, 1, 0):
+    for row in (1, 2, 0):
         page.get_by_role("radio").nth(row).check(force=True)
         frame(page)
         sums = [sum(areas) for areas in page.evaluate(AREAS)]
@@ -253,6 +253,69 @@ def test_the_opening_shows_scores_as_areas_and_a_number_is_dragged(open_page: Ca
     expect(page.locator(".qkv-lead")).to_have_text("it asks. The key of cat fits best.")
     expect(page.locator(".qkv-query-line b")).to_have_text(["2", "1", "3"])
     expect(page.locator(".qkv-query-of > b")).to_have_text("it")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 860])
+def test_before_the_first_touch_one_number_asks_to_be_dragged_and_there_is_less_to_read(
+    open_page: Callable[..., Page], width: int
+):
+    page = open_page(width=width, reduced_motion="reduce")
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    legend, first = page.locator(".qkv-query-sides"), page.locator(".qkv-query-first")
+    later = page.locator(".qkv-query-score, .qkv-query-line span")
+    widget = page.locator(".qkv-widget")
+    height = widget.evaluate("e => e.offsetHeight")
+    expect(legend).to_have_text("the more grey, the better the key fits")
+    expect(later.locator("visible=true")).to_have_count(0)
+    expect(first).to_have_count(1)
+    assert page.locator(".qkv-query-faders b").nth(3).evaluate("e => e.matches('.qkv-query-first')")
+    above, faders = legend.bounding_box(), page.locator(".qkv-query-faders").bounding_box()
+    assert above
+    assert faders
+    assert above["y"] + above["height"] <= faders["y"]
+    page.get_by_role("slider", name="it, number 1").press("ArrowUp")
+    expect(legend).to_have_text("width = query, height = key, grey area = score")
+    expect(later.locator("visible=true")).to_have_count(6)
+    expect(first).to_have_count(0)
+    assert widget.evaluate("e => e.offsetHeight") == height, "nothing below moves"
+    for _ in range(3):
+        page.get_by_role("slider", name="it, number 4").press("ArrowUp")
+    expect(page.locator(".qkv-query-turn")).to_contain_text("below")
+    assert widget.evaluate("e => e.offsetHeight") == height
+    note = page.locator(".qkv-query-turn p")
+    assert note.evaluate("e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight)") < 1.5, "in one line"
+
+
+@pytest.mark.browser
+def test_the_number_from_which_another_key_fits_best_is_computed(open_page: Callable[..., Page]):
+    x, w_q, w_k = (torch.tensor(getattr(QKVStepper(), name), dtype=torch.float64) for name in ("x", "w_q", "w_k"))
+
+    def best(j: int, value: float) -> int:
+        rows = x.clone()
+        rows[2, j] = value
+        return int((rows[2] @ w_q @ (rows @ w_k).mT).argmax())
+
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    note, line = page.locator(".qkv-edited .qkv-note"), page.locator(".qkv-query-faders s")
+    expect(note).to_have_text("↕ Number 4 above 1.56: it wins.")
+    for j, keys, start in ((0, "ArrowUp", 1.25), (3, "ArrowUp", 1.25)):
+        page.get_by_role("button", name="undo edits").evaluate("e => e.click()")
+        page.get_by_role("slider", name=f"it, number {j + 1}").press(keys)
+        frame(page)
+        expect(page.get_by_role("slider", name=f"it, number {j + 1}")).to_have_attribute("aria-valuetext", str(start))
+        at = float(re.search(r"above ([\d.]+): it", note.inner_text())[1])  # type: ignore[index]
+        assert [best(j, at - 0.01), best(j, at + 0.01)] == [1, 2]
+        assert 2 * line.evaluate("e => Number(e.style.getPropertyValue('--qkv-at'))") == pytest.approx(at, abs=0.006)
+    for _ in range(2):
+        page.get_by_role("slider", name="it, number 4").press("ArrowUp")
+    expect(note).to_have_text("↕ Number 4 below 1.56: cat wins.")
+    page.get_by_role("button", name="undo edits").click()
+    page.get_by_role("slider", name="it, number 3").press("ArrowDown")
+    expect(note).to_have_text("↕ Drag a number, or press a word.")  # at 2, cat and it fit equally
+    expect(line).to_have_count(0)
 
 
 # Of each wire that adds something: its thickness, and where it begins and ends on the screen.
@@ -321,7 +384,6 @@ def test_in_the_opening_the_word_is_in_one_line_and_a_knob_at_0_covers_no_number
     page = open_phone(open_page)
     draw(page, [("QKVStepper", {"row": 0, "matrices": False, "x": [[0, 0, 0, 0], *QKVStepper().x[1:]]})])
     assert page.locator(".qkv-query-of > b").evaluate("e => e.offsetHeight") < 30
-    expect(page.locator(".qkv-query-sides")).to_have_text("width = query, height = key, grey area = score")
     ends = page.locator(".qkv-query-faders > div").evaluate_all("""all => all.map((e) =>
       [e.querySelector("b").getBoundingClientRect().bottom, e.querySelector("small").getBoundingClientRect().top])""")
     assert all(knob < number for knob, number in ends), ends

@@ -284,6 +284,37 @@ def test_a_weight_that_can_go_no_further_says_why(plain: Page):
 
 
 @pytest.mark.browser
+def test_one_bar_has_a_handle_at_its_end_and_stops_where_its_score_ends(plain: Page):
+    row = plain.locator(".qkv-key-row:has(em)")
+    expect(row.locator(".qkv-key-name")).to_have_text("cat")
+    expect(plain.locator(".qkv-hint")).to_contain_text("score ±4")
+    middle = "e => { const { left, right } = e.getBoundingClientRect(); return (left + right) / 2; }"
+    end = "e => e.getBoundingClientRect().right"
+    stops = [row.locator(".qkv-stop").nth(i).evaluate(middle) for i in range(2)]
+    for share, stop in ((1, stops[1]), (0, stops[0])):
+        for _ in range(2):  # each by half of the axis
+            drag(plain, row.locator(".qkv-weight-bar"), share)
+        assert trait(plain, "scores")[1] == (4 if share else -4)
+        assert row.locator("em").evaluate(middle) == pytest.approx(stop, abs=2)
+        assert row.locator("i").evaluate(end) == pytest.approx(stop, abs=2)
+    put_temperature(plain, 0.2)
+    assert row.locator(".qkv-stop").nth(1).evaluate(middle) > stops[1] + 5, "another T, another weight"
+    drag(plain, plain.locator(".qkv-weight-bar").nth(4), 0.6)
+    expect(row.locator(".qkv-key-name")).to_have_text("mouse")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("temperature", [0.05, 0.5, 1, 10])
+def test_the_handle_of_a_bar_covers_no_number(plain: Page, temperature: float):
+    plain.evaluate("(t) => shown[0].model.set('temperature', t)", temperature)
+    frame(plain)
+    knob, number = (plain.locator(f".qkv-weight-bar:has(em) {part}").bounding_box() for part in ("em", "b"))
+    assert knob
+    assert number
+    assert number["x"] >= knob["x"] + knob["width"] or number["x"] + number["width"] <= knob["x"]
+
+
+@pytest.mark.browser
 def test_the_end_of_a_weights_bar_is_its_weight(lab: Page):
     ends = """() => [...document.querySelectorAll('.qkv-weight-bar')].map((bar) => {
       const [inner, outer] = [bar.querySelector('i'), bar].map((e) => e.getBoundingClientRect());

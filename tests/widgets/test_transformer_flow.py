@@ -183,6 +183,8 @@ def test_words_stand_at_their_lines_and_marks_of_wrong_classes_beside_them(open_
     )
     assert len(marks) == 3
     assert all(mark >= max(right for _, right in lines) for mark in marks)
+    size = widget.locator(".qkv-flow-wrong").first.evaluate("e => parseFloat(getComputedStyle(e, '::before').fontSize)")
+    assert size >= 15.5, "as large as the text of a page"
 
 
 @pytest.mark.browser
@@ -520,10 +522,17 @@ def test_before_the_first_press_a_network_that_is_off_is_the_only_part_to_press(
     words = widget.locator(".qkv-flow-word").evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
     network.press("Space")
     expect(widget.locator(".qkv-flow-answer")).to_contain_text("Wrong classes: 3 → 0.")
-    expect(widget.get_by_role("switch")).to_have_count(2)
-    expect(others.locator("visible=true")).to_have_count(5)
-    widget.get_by_role("switch", name="feed-forward").press("Space")
-    expect(widget.get_by_role("switch")).to_have_count(2)
+    expect(widget.locator(".qkv-flow-answer")).to_contain_text("Now press “residual”.")
+    seen = others.locator("visible=true")
+    for _ in range(2):
+        expect(widget.get_by_role("switch")).to_have_count(2)
+        expect(seen).to_have_count(2)  # the residual, and its lines: no norm
+        widget.get_by_role("switch", name="feed-forward").press("Space")
+    widget.get_by_role("switch", name="residual").press("Space")
+    expect(seen).to_have_count(4)  # with three norms, without the lines
+    widget.get_by_role("switch", name="residual").press("Space")
+    expect(seen).to_have_count(5)
+    expect(widget.locator(".qkv-flow-answer")).not_to_contain_text("Now press")
     assert widget.evaluate("e => e.offsetHeight") == height
     now = widget.locator(".qkv-flow-word").evaluate_all("all => all.map((e) => e.getBoundingClientRect().top)")
     assert now == words, "no word moves"

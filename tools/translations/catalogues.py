@@ -102,7 +102,7 @@ def closest(key: Key, left: dict[Key, Message]) -> Key | None:
 
 
 def memory(folder: Path, language: str) -> dict[str, str]:
-    """Return all finished translations of a language, by their English texts."""
+    """Return the finished translations in a folder's catalogues, by their English texts; of several, the first."""
     found: dict[str, str] = {}
     for path in sorted(folder.rglob("*.po")):
         for message in messages(read(path, language)).values():
@@ -127,7 +127,8 @@ def unfinished(units: Iterable[Unit], catalog: Catalog) -> Iterator[str]:
 def derived(catalog: Catalog, language: str, convert: Callable[[str], str]) -> Catalog:
     """Return the catalogue of a language that is made from another one, message by message.
 
-    A text that stays as it is in the other language stays here too.
+    A text that stays as it is in the other language stays here too. One whose translation is missing or stale there has
+    none here.
     """
     new = Catalog(locale=language, fuzzy=False)
     for (where, text), old in messages(catalog).items():

@@ -80,9 +80,10 @@ def strings(code: Code, tree: ast.AST) -> Iterator[Place]:
 
 
 def names(node: ast.AST) -> Iterator[String]:
-    """Yield the strings that may be labels: f-strings, and those of a dictionary, list or tuple with several words.
+    """Yield the strings that may be labels.
 
-    What a class is given is data: the settings of a widget, for example.
+    They are f-strings with a space in their fixed text, and all strings of a group (`groups_of_names`) of which one has
+    several words. What a class is given is data: the settings of a widget, for example.
     """
     if isinstance(node, ast.JoinedStr):
         yield from [node] if " " in "".join(str(part.value) for part in node.values if is_string(part)) else []
@@ -111,9 +112,9 @@ def groups_of_names(node: ast.AST) -> Iterator[Sequence[ast.expr | None]]:
 def uses(source: str, wanted: Collection[str], hidden: bool = False) -> Iterator[Place]:
     """Yield the strings of a cell that are one of these names, except inside an f-string and in a widget's settings.
 
-    A single word, such as "right", can be something else, for example of a figure. So in a cell that is not hidden, it
-    is the name only as a key, in a list, and in a comparison. A cell that has one of the names and is not Python raises
-    a SyntaxError.
+    A single word, such as "right", can be something else, for example a side of a figure. So in a cell that is not
+    hidden, it is the name only as a key, in a list, and in a comparison. A cell that has one of the names and is not
+    Python raises a SyntaxError.
     """
     if not any(name in source for name in wanted):
         return
@@ -169,7 +170,7 @@ def arguments(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def outermost(node: ast.expr) -> Iterator[String]:
-    """Yield the strings and f-strings of an expression, those in lists and in both branches of an `if` too."""
+    """Yield the strings and f-strings of an expression: itself, or those in a list, or in both branches of an `if`."""
     if isinstance(node, ast.JoinedStr) or is_string(node):
         yield node
     for child in (node.body, node.orelse) if isinstance(node, ast.IfExp) else elements(node):
@@ -187,7 +188,7 @@ def elements(node: ast.AST) -> list[ast.expr]:
 def string_place(code: Code, kind: str, node: String) -> Place | None:
     """Return the place of a string or f-string, with its text and how a new one is written.
 
-    None if it has no words.
+    None if it has no words and is no docstring.
     """
     start, end = code.at(node.lineno, node.col_offset), code.at(node.end_lineno or 0, node.end_col_offset or 0)
     written = code.source[start:end]

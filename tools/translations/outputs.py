@@ -21,7 +21,10 @@ AROUND = (('aria-label="', '"'), ("<figcaption>", "</figcaption>"), (">", "</tex
 
 
 def transplanted(run: Notebook, woven: Notebook, translate: Translate) -> Notebook:
-    """Return a copy of the woven notebook with the translated outputs of the notebook that was run."""
+    """Return a copy of the woven notebook with the translated outputs of the notebook that was run.
+
+    Both have the same cells. The outputs of hidden cells stay in English.
+    """
     result = copy.deepcopy(woven)
     result["metadata"]["widgets"] = copy.deepcopy(run["metadata"].get("widgets", {}))
     traits: dict[str, str] = {}
@@ -81,9 +84,9 @@ def exactly(value: Any, texts: dict[str, str]) -> Any:
 
 
 def replace(output: dict[str, Any], kind: str, text: str, new: str) -> None:
-    """Replace a text of a cell in one of its outputs, which is changed, if it is there.
+    """Replace a text of a cell in one of its outputs, which is changed. Without the text, it stays as it is.
 
-    It may be printed only in another case. A text of the kind "print" is looked for in printed text, others in figures.
+    A text of the kind "print" is looked for in printed text, others in figures.
     """
     if kind == "print":
         if "text" in output:
@@ -126,7 +129,7 @@ def columns(text: str) -> int:
 def drawn(output: str, text: str, new: str) -> str:
     """Return a figure with a text replaced: its alt text, its caption or a label, each line of which is an element.
 
-    It stays as it is if the two texts have different numbers of lines.
+    It stays as it is if the two texts have different numbers of lines. Errors are those of `target_of`.
     """
     lines, fresh = (re.split(r"\n|\\n", each) for each in (text, new))
     if len(lines) != len(fresh):
@@ -142,7 +145,8 @@ def drawn(output: str, text: str, new: str) -> str:
 def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
     """Return printed text with what an f-string has printed replaced; the values between its fixed parts are kept.
 
-    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found.
+    If a line ends with it, it is replaced there alone; else, or with `anywhere`, each time that it is found. Errors are
+    those of `target_of`.
     """
     pattern = pattern_of(text)
     whole = re.compile(f"{pattern}$", re.MULTILINE)
@@ -151,13 +155,20 @@ def printed(output: str, text: str, new: str, anywhere: bool = False) -> str:
 
 
 def pattern_of(text: str, value: str = ".*?") -> str:
-    """Return the pattern of what an f-string becomes: its fixed parts, and a group for each placeholder."""
+    """Return the pattern of what an f-string becomes: its fixed parts, and a group v1, v2 … for each placeholder.
+
+    `value` is the pattern of a value.
+    """
     fixed = (part.replace("{{", "{").replace("}}", "}") for part in PLACEHOLDER.split(text))
     first, *others = map(re.escape, fixed)
     return first + "".join(f"(?P<v{number}>{value}){part}" for number, part in enumerate(others, 1))
 
 
 def target_of(text: str, new: str) -> str:
-    """Return the replacement that puts the values of an f-string into its translation."""
+    """Return the replacement, for the groups of `pattern_of`, that puts the values of an f-string into its translation.
+
+    Raises:
+        KeyError: the translation has a placeholder that the text does not have.
+    """
     groups = {hole: rf"\g<v{number}>" for number, hole in enumerate(PLACEHOLDER.findall(text), 1)}
     return PLACEHOLDER.sub(lambda hole: groups[hole[0]], new.replace("\\", r"\\"))

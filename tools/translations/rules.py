@@ -73,7 +73,7 @@ def numbers(text: str, said: str) -> Iterator[str]:
 
 
 def emphasis(text: str, said: str) -> Iterator[str]:
-    """Yield a line if less is emphasised, or if Markdown does not see an emphasis.
+    """Yield a line if a translation emphasises less than its text, or if Markdown does not see an emphasis in it.
 
     With a bracket at its edge, `**「詞」**是` is not bold.
     """
@@ -92,7 +92,7 @@ def stars_left(text: str) -> bool:
 
 
 def english(text: str, said: str) -> Iterator[str]:
-    """Yield a line with the words that are left in English, except those that `terms.toml` lets stay."""
+    """Yield a line with the English words that are left in a translation, except those that `terms.toml` lets stay."""
     rest = without(said, MATHS, CODE, PLACEHOLDER, LINK, ITALIC, CITATION, TAG, NAME, stays())
     if left := LATIN.findall(rest):
         yield f"English: {', '.join(left)}"
@@ -107,7 +107,7 @@ def stays() -> re.Pattern[str]:
 
 
 def punctuation(text: str, said: str) -> Iterator[str]:
-    """Yield a line for each mark or space that is wrong in Chinese.
+    """Yield a line for each mark or space of a Chinese translation that is wrong.
 
     Punctuation after Chinese is Chinese. Between Chinese and Latin letters or numbers is one space; else there is none.
     """
@@ -121,9 +121,9 @@ def punctuation(text: str, said: str) -> Iterator[str]:
 
 
 def terms(text: str, said: str) -> Iterator[str]:
-    """Yield a line for each term without the name that the glossary and `terms.toml` give it.
+    """Yield a line for each term of a text whose name in the glossary or `terms.toml` its translation does not have.
 
-    So too for words that are not used in Taiwan.
+    So too for each word of the translation that is not used in Taiwan.
     """
     prose = without(text, ITALIC, MATHS, CODE, PLACEHOLDER, NAME)
     for pattern, name in wanted_terms():

@@ -30,7 +30,13 @@ def script_texts(path: Path) -> tuple[str, ...]:
 
 
 def template(code: str, at: int) -> tuple[str, int]:
-    """Return the text of a template literal that begins at `at`, with {0}, {1} … for its values, and where it ends."""
+    """Return the text of a template literal, with {0}, {1} … for its values, and the index of its closing backquote.
+
+    `at` is the index behind its opening backquote.
+
+    Raises:
+        IndexError: it is not closed.
+    """
     text, values = "", 0
     while code[at] != "`":
         if code.startswith("${", at):
@@ -43,7 +49,13 @@ def template(code: str, at: int) -> tuple[str, int]:
 
 
 def value_end(code: str, at: int) -> int:
-    """Return the index behind the value in a template that begins at `at`; the value may contain templates."""
+    """Return the index behind the brace that closes a value in a template; the value may contain templates.
+
+    `at` is the index behind the value's opening brace.
+
+    Raises:
+        IndexError: it is not closed.
+    """
     depth = 1
     while depth:
         if code[at] == "`":
@@ -120,7 +132,7 @@ def written(words: dict[str, str]) -> str:
 
 
 def units(found: dict[Path, list[str]]) -> list[Unit]:
-    """Return one unit for each text; its kind names the files that have it."""
+    """Return one unit for each text, in the order of the alphabet; its kind names the files that have it."""
     files: dict[str, list[str]] = {}
     for path in sorted(found):
         for text in found[path]:

@@ -60,7 +60,10 @@ def simplified(text: str) -> str:
 
 
 def phrases(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words, beside the terms, that OpenCC turns into other words, and not only into other characters."""
+    """Yield the words, beside the terms, that OpenCC turns into other words, and not only into other characters.
+
+    Each comes with the word that it becomes.
+    """
     words, characters = converter().convert, converter("tw2s").convert
     for run in RUN.findall(any_term().sub(" ", text)):
         while words(run) != characters(run):

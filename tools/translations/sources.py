@@ -91,7 +91,10 @@ def woven_markdown(where: str, text: str, translate: Translate) -> str:
 
 
 def woven_code(where: str, source: str, translate: Translate, names: dict[str, str], hidden: bool = False) -> str:
-    """Return the source of a code cell with its translations, and with these names in place of others."""
+    """Return the source of a code cell with its translations, and with each of these names as its value in `names`.
+
+    In a hidden cell, only the names are replaced. Errors are those of `code.uses`.
+    """
     new = {place.start: (place, names[place.text]) for place in code.uses(source, names, hidden)} if names else {}
     for place in code.places(source) if not hidden else ():
         new[place.start] = place, translate(Unit(where, place.kind, place.text))

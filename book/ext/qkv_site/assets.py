@@ -32,9 +32,9 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456
 
 
 def write_katex(target: Path, characters: frozenset[str] = LETTERS) -> None:
-    """Write KaTeX's style sheet with the fonts of the course inside it, reduced to these characters.
+    """Write KaTeX's style sheet, katex.css, into a folder, with the course's fonts in it, reduced to these characters.
 
-    The other fonts are copied beside it, as woff2, which every browser reads.
+    The other fonts are copied into `fonts` beside it, as woff2, which every browser reads. Folders are made if need be.
 
     Raises:
         ExtensionError: KaTeX is not installed.
@@ -105,7 +105,7 @@ def add_assets(app: Sphinx, config: Config) -> None:
 def add_formula_characters(app: Sphinx, env: BuildEnvironment) -> None:
     """Write KaTeX's style sheet again, with all characters of the formulas of all pages in its fonts.
 
-    Only the English build does this.
+    Only the English build does this. Errors are those of `write_katex`.
     """
     if not is_english():
         return

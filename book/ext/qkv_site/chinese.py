@@ -78,10 +78,10 @@ def code_points(unicode_range: str) -> range:
 
 @cache
 def font_of(characters: str) -> bytes:
-    """Return one font with these characters, as a woff2 file.
+    """Return one font with these characters, at least one, as a woff2 file.
 
     Raises:
-        ExtensionError: one of the characters is in no font.
+        ExtensionError: one of the characters is in no font, or the fonts are not installed.
     """
     pieces: list[TTFont] = []
     missing = set(characters)
@@ -104,7 +104,7 @@ def regular_subset(file: Path, characters: Iterable[str]) -> TTFont:
 
 
 def merged(pieces: list[TTFont]) -> TTFont:
-    """Merge fonts into one."""
+    """Merge fonts, at least one, into one."""
     return Merger().merge([BytesIO(file_bytes(piece)) for piece in pieces]) if len(pieces) > 1 else pieces[0]
 
 
@@ -125,10 +125,7 @@ def style(page: str) -> str:
 def face(characters: str, weight: str) -> str:
     """Return the `@font-face` rule for these characters, with their font (always the regular weight) inside.
 
-    `weight` is one of FACES: a declaration with its semicolon, or "" for normal text.
-
-    Raises:
-        ExtensionError: one of the characters is in no font.
+    `weight` is one of FACES: a declaration with its semicolon, or "" for normal text. Errors are those of `font_of`.
     """
     ranges = ",".join(f"U+{ord(character):x}" for character in characters)
     source = f'url({data_uri(font_of(characters))}) format("woff2")'
@@ -138,10 +135,7 @@ def face(characters: str, weight: str) -> str:
 def write_shared_font(app: Sphinx, config: Config) -> None:
     """Write a font file with the Chinese characters of all widgets into a folder that Sphinx copies.
 
-    Only the English build does this.
-
-    Raises:
-        ExtensionError: one of the characters is in no font.
+    Only the English build does this. Errors are those of `font_of`.
     """
     if not is_english():
         return

@@ -30,6 +30,9 @@ class CourseMap(SphinxDirective):
         """Return an empty container with the questions by the chapters' names.
 
         `draw` fills it later, when the titles of all pages are known.
+
+        Raises:
+            ValueError: a line has no colon.
         """
         place = nodes.container(classes=["qkv-map"])
         place["questions"] = dict(re.split(r":\s*", line, maxsplit=1) for line in self.content if line.strip())
@@ -86,7 +89,10 @@ def link(app: Sphinx, page: str, target: str, text: str, anchor: str = "") -> st
 
 
 def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
-    """Return a chapter's list item: its number, title, question and time, and a link to its exercises if it has any."""
+    """Return a chapter's list item: its number, title, question and time, and a link to its exercises if it has any.
+
+    `page` is the page with the map.
+    """
     chapter, exercise = f"chapters/{name}", f"exercises/{name}"
     about: dict[str, Any] = app.env.metadata[chapter]
     more = f"<span>{t('about {n} minutes', n=about['qkv_minutes'])}</span>"
@@ -97,13 +103,13 @@ def question_row(app: Sphinx, page: str, name: str, question: str) -> str:
 
 
 def chapters_of(app: Sphinx) -> list[str]:
-    """Return the names of the chapters that exist, in order."""
+    """Return the names of the chapters that exist, without their folder, in order. Deeper pages are no chapters."""
     found = (page for page in app.env.found_docs if page.startswith("chapters/") and not page.startswith(DEEPER))
     return sorted(page.removeprefix("chapters/") for page in found)
 
 
 def flow(app: Sphinx, page: str) -> str:
-    """Return the formula, and the chapters as a list of pictures, as HTML.
+    """Return the formula, and the chapters as a list of pictures, as HTML for this page.
 
     Exercises that follow no single chapter come last.
     """
@@ -114,7 +120,10 @@ def flow(app: Sphinx, page: str) -> str:
 
 
 def tile(app: Sphinx, page: str, target: str) -> str:
-    """Return a page's list item: its picture, title, part of the formula, and the ring of the reader's progress."""
+    """Return a list item for the page `target`: picture, title, part of the formula, ring of the reader's progress.
+
+    `page` is the page with the map.
+    """
     name = target.partition("/")[2]
     number = int(name[:2])
     title = escape(app.env.titles[target].astext())
@@ -137,7 +146,7 @@ RING = (
 def progress_rows(app: Sphinx, page: str) -> list[str]:
     """Return a list item for each chapter, with its sections and checkboxes for the chapter and its exercises.
 
-    Exercises that follow no single chapter come last.
+    Exercises that follow no single chapter come last. `page` is the page with the map.
     """
     rows = [progress_row(app, page, name) for name in chapters_of(app)]
     return rows + [exercise_row(app, page, name) for name in other_sets(app)]
@@ -150,20 +159,29 @@ def other_sets(app: Sphinx) -> list[str]:
 
 
 def exercise_row(app: Sphinx, page: str, name: str) -> str:
-    """Return the list item of exercises that follow no single chapter: their title and checkbox."""
+    """Return the list item of exercises that follow no single chapter: their title and checkbox.
+
+    `page` is the page with the map.
+    """
     title = link(app, page, f"exercises/{name}", app.env.titles[f"exercises/{name}"].astext())
     return f'<li value="{int(name[:2])}">{title}<p>{exercise_box(app, page, name)}</p></li>'
 
 
 def exercise_box(app: Sphinx, page: str, name: str) -> str:
-    """Return the checkbox of a set of exercises as HTML, with the number of its questions."""
+    """Return the checkbox of a set of exercises as HTML, with the number of its questions.
+
+    `page` is the page with the map.
+    """
     exercise = f"exercises/{name}"
     questions = f' data-questions="{len(questions_of(app, exercise))}"'
     return box(exercise, t("done"), link(app, page, exercise, t("exercises")), questions)
 
 
 def progress_row(app: Sphinx, page: str, name: str) -> str:
-    """Return a chapter's list item as HTML: its title, sections, deeper pages and checkboxes."""
+    """Return a chapter's list item as HTML: its title, sections, deeper pages and checkboxes.
+
+    `page` is the page with the map.
+    """
     chapter = f"chapters/{name}"
     title = link(app, page, chapter, app.env.titles[chapter].astext())
     boxes = box(chapter, t("read"), t("about {n} minutes", n=app.env.metadata[chapter]["qkv_minutes"]))
@@ -177,7 +195,7 @@ def progress_row(app: Sphinx, page: str, name: str) -> str:
 
 
 def deeper_row(app: Sphinx, page: str, deeper: str) -> str:
-    """Return a link to a deeper page, with its time. Deeper pages have no checkbox."""
+    """Return a link from `page` to a deeper page, with its time. Deeper pages have no checkbox."""
     title = link(app, page, deeper, app.env.titles[deeper].astext())
     return t("{title} (about {n} minutes)", title=title, n=app.env.metadata[deeper]["qkv_minutes"])
 

@@ -33,7 +33,7 @@ class Rest(nodes.General, nodes.Element):
 
 
 def line_of(code: str) -> str:
-    """Return the line that represents folded code: its first line that is a comment, or else its first line.
+    """Return the line that represents folded code: its first line that is a comment, else its first line; "" for none.
 
     A line that ends with an open bracket says little, so the lines after it are added until the bracket is closed.
     """
@@ -59,7 +59,10 @@ def unfold_button(code: str) -> str:
 
 
 def fold(app: Sphinx, document: nodes.document) -> None:
-    """Insert the button above the code of each cell with more than one line, on the pages that have a read mode."""
+    """Insert the button above the code of each cell with more than one line, on the pages that have a read mode.
+
+    A cell that the page hides already gets none.
+    """
     if not app.env.docname.startswith(FOLDED):
         return
     for cell in document.findall(nodes.container):
@@ -89,7 +92,10 @@ def fold_asides(app: Sphinx, document: nodes.document) -> None:
 
 
 def fold_instructions(app: Sphinx, document: nodes.document) -> None:
-    """On a page of exercises, move the paragraphs after the first one, up to its first code, into a `Rest`."""
+    """On a page of exercises, move the paragraphs after the first one, up to its first code, into a `Rest`.
+
+    The page has at least one paragraph.
+    """
     if not app.env.docname.startswith("exercises/"):
         return
     section = document[0]

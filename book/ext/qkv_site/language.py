@@ -35,7 +35,11 @@ _anchors: dict[str, Any] = {}
 
 
 def names_of_terms() -> dict[str, str]:
-    """Return the English name of each term of the glossary, by its name in the site's language."""
+    """Return the English name of each term of the glossary, by its name in the site's language.
+
+    Raises:
+        ValueError: the site is in English.
+    """
     place = TRANSLATED.index(language())
     return {names[place]: term for term, names in terms.glossary().items()}
 
@@ -63,7 +67,11 @@ class KeepAnchors(SphinxTransform):
     default_priority = 870
 
     def apply(self, **_: Any) -> None:
-        """Store the anchors of an English page that is read; replace those of a translated one by the English ones."""
+        """Store the anchors of an English page that is read; replace those of a translated one by the English ones.
+
+        Raises:
+            ValueError: a translated page does not have as many sections as the English one.
+        """
         document, page = self.document, self.env.docname
         sections = list(document.findall(nodes.section))
         slugs: dict[str, tuple[int, str, str]] = getattr(document, "myst_slugs", {})

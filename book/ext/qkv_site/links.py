@@ -77,7 +77,10 @@ class BookStyle(PlainStyle):
     default_sorting_style = ByLabel
 
     def format_title(self, e: Entry, which_field: str, as_sentence: bool = True) -> Node:
-        """Return the title, with its capitals unchanged, as a link to the work's address, if it has one."""
+        """Return the title, with its capitals unchanged, as a link to the work's address, if it has one.
+
+        `which_field` is the field of the entry with the title. With `as_sentence`, a full stop follows it.
+        """
         title, where = field(which_field), address(e)
         linked = href[where, title] if where else title
         return sentence[linked] if as_sentence else linked
@@ -100,7 +103,10 @@ def works(app: Sphinx) -> dict[str, str]:
 
 
 def terms(app: Sphinx) -> dict[str, str]:
-    """Return the anchor of each term of the glossary, by the term in lower case and by its name in other languages."""
+    """Return the anchor of each term of the glossary, by the term in lower case.
+
+    On a translated site, its name there leads to the anchor too.
+    """
     found = app.env.get_domain("std").get_objects()
     anchors = {
         name.lower(): anchor for name, _, kind, document, anchor, _ in found if kind == "term" and document == GLOSSARY

@@ -42,7 +42,7 @@ def typeset_titles(html: str) -> str:
 
 
 def role(glyph: str, subscript: str) -> str | None:
-    """Return the role of a letter with a subscript: "query", "key", "value", or None.
+    """Return the role of a letter (Q, K, V or W, large or small) with a subscript: "query", "key", "value", or None.
 
     A capital Q, K or V is always the matrix, and a W has the role of the matrix that it makes. A small letter has a
     role only with a token's index (q_i, k_2): k alone is a count, and the v of additive attention is not a value.
@@ -77,7 +77,7 @@ class Renderer(Node):
         self.known: dict[tuple[str, bool], str] = {}
 
     def __call__(self, latex: str, display: bool) -> str:
-        """Return the HTML and MathML of a formula, with its colours.
+        """Return the HTML and MathML of a formula, with its colours; `display` is for one on a line of its own.
 
         Raises:
             ValueError: KaTeX cannot parse the formula. The message is KaTeX's.
@@ -91,7 +91,7 @@ render = Renderer()
 
 
 def formula(node: nodes.Element, display: bool) -> str:
-    """Return the HTML of a formula's node.
+    """Return the HTML of a formula's node; `display` is for one on a line of its own.
 
     If KaTeX cannot parse it, return its source, and log a warning, which fails the build.
     """

@@ -50,7 +50,11 @@ def deeper_of(page: str, pages: set[str]) -> list[str]:
 
 
 def kind(page: str) -> str:
-    """Return the kind of a notebook's page, as the line under its title shows it."""
+    """Return the kind of a notebook's page, as the line under its title shows it: "Chapter 3".
+
+    Raises:
+        KeyError: the page is in another folder than book, chapters, exercises and solutions.
+    """
     if page.startswith(DEEPER):
         return t("Deeper: chapter {n}", n=number_of(page))
     folder = page.partition("/")[0]
@@ -85,7 +89,7 @@ def line_under_title(app: Sphinx, page: str, context: dict[str, Any]) -> dict[st
 
 
 def number_pages(navigation: str, page: str) -> str:
-    """Return the HTML list of all pages with the number of each notebook, which its file's name contains.
+    """Return the HTML list of all pages, as `page` shows it, with the number of each notebook, which its name contains.
 
     "Exercises for chapter 3: why divide?" is listed below "Exercises", so it becomes "3 Why divide?". Two attributes
     are corrected for screen readers.

@@ -26,6 +26,7 @@ class Node:
 
         Raises:
             ValueError: the script reports an error, whose text is the message, or it has ended.
+            OSError: node is not installed, or had ended before the question.
         """
         if self.process is None or self.asked_by != os.getpid():
             self.asked_by = os.getpid()

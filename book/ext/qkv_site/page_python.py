@@ -38,7 +38,10 @@ def draw(app: Sphinx, document: nodes.document) -> None:
 
 
 def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
-    """Add the controls to a cell of an exercise, if it is one of the cells that have controls."""
+    """Add the controls to a cell of an exercise, if it is one of the cells that have controls.
+
+    `cells` are all cells of the page's notebook. The page's name does not matter here, as it does in `draw_chapter`.
+    """
     cell = next((cell for cell in controls.page_cells(cells) if cell.place == container["cell_index"]), None)
     if cell:
         container["classes"].append(f"{controls.SIGN}{cell.kind}")
@@ -48,7 +51,7 @@ def draw_exercise(container: nodes.container, cells: list[dict[str, Any]], page:
 def draw_chapter(container: nodes.container, cells: list[dict[str, Any]], page: str) -> None:
     """Insert a *Run* button before a cell's output if that is text, or the reason why the cell cannot run here.
 
-    A cell without output, or with another one, stays as it is.
+    A cell without output, or with another one, stays as it is. `cells` are all cells of the notebook of `page`.
     """
     output = next((part for part in container.children if part.get("nb_element") == "cell_code_output"), None)
     if output is None or not is_text(output):

@@ -110,7 +110,7 @@ def accessible(body: str) -> str:
     """Return the body of a page with corrections for screen readers to what docutils writes.
 
     The role of a reference is deprecated, and its parent is a list. The button that shows hidden code already has a
-    text. The empty corner of a table is not a header of anything. Chinese text is marked as Chinese.
+    text. The empty corner of a table is not a header of anything. On the English site, Chinese text is marked as such.
     """
     body = body.replace('role="doc-biblioentry"', 'role="listitem"')
     body = body.replace(' aria-label="Toggle hidden content"', "")

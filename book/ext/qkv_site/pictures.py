@@ -42,7 +42,10 @@ def circle(x: float, y: float, radius: float, colour: str = INK) -> str:
 
 
 def grid(x: float, y: float, size: float, rows: list[list[float]], colour: str = WEIGHT) -> str:
-    """Return a square table of weights as SVG at (x, y), `size` wide: the larger a weight, the fuller its colour."""
+    """Return a square table of weights as SVG at (x, y), `size` wide: the larger a weight, the fuller its colour.
+
+    `rows` has as many columns as rows, of weights from 0 to 1.
+    """
     side = size / len(rows)
     return "".join(
         box(x + j * side, y + i * side, side - 1, side - 1, colour, 0.08 + 0.92 * weight)
@@ -68,7 +71,7 @@ def words_as_rows() -> str:
 
 
 def three_roles() -> str:
-    """Draw one word, and the three vectors that are made from it."""
+    """Return, as SVG, one word, and the three vectors that are made from it."""
     ways = "".join(line((26, 28), (58, y)) for y in (11, 28, 45))
     return ways + box(10, 21, 16, 14) + "".join(box(58, y, 28, 12, c) for y, c in ((5, QUERY), (22, KEY), (39, VALUE)))
 
@@ -100,7 +103,7 @@ def several_tables() -> str:
 
 
 def waves() -> str:
-    """Draw waves of different frequencies."""
+    """Return, as SVG, three waves of different frequencies."""
     speeds = ((18, 10), (9, 28), (4, 46))
     return "".join(line(*((6 + 84 * at / 40, y - 7 * sin(speed * at / 40)) for at in range(41))) for speed, y in speeds)
 
@@ -132,13 +135,13 @@ def one_layer() -> str:
 
 
 def looked_at_closely() -> str:
-    """Draw a table of weights with a stripe parallel to its diagonal, under a magnifying glass."""
+    """Return, as SVG, a table of weights with a stripe parallel to its diagonal, under a magnifying glass."""
     rows = [[1.0 if j == i - 3 else 0.12 if j <= i else 0 for j in range(8)] for i in range(8)]
     return grid(14, 5, 46, rows) + circle(58, 28, 14, "var(--qkv-ink)") + line((68, 38), (82, 50), width=3)
 
 
 def fewer_scores() -> str:
-    """Draw a table of scores, of which only a band near the diagonal is computed."""
+    """Return, as SVG, a table of scores, of which only a band near the diagonal is computed."""
     return grid(25, 5, 46, [[1.0 if 0 <= i - j < 3 else 0 for j in range(9)] for i in range(9)])
 
 
@@ -153,7 +156,7 @@ def other_things() -> str:
 
 
 def lines_of_text() -> str:
-    """Four lines of a page, for a chapter that has no picture of its own yet."""
+    """Return, as SVG, four lines of a page, for a chapter that has no picture of its own yet."""
     return "".join(box(24, 12 + 9 * i, width, 4, INK, 0.5) for i, width in enumerate((48, 40, 48, 28)))
 
 

@@ -73,7 +73,11 @@ def mark_sections(document: nodes.document) -> None:
 
 
 def colour_words(document: nodes.document) -> None:
-    """Add the class of its colour to each bold term and each matrix in code that names a query, key or value."""
+    """Add the class of its colour to words that have one.
+
+    They are bold terms for queries, keys, values, weights and outputs, and in code the names of Q, K, V and their
+    projections. On a translated site, the names of the terms there count too.
+    """
     names = {} if is_english() else names_of_terms()
     terms = TERMS | {name: TERMS[term] for name, term in names.items() if term in TERMS}
     for strong in document.findall(nodes.strong):

@@ -36,7 +36,10 @@ def add_address(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 
 def sitemap(app: Sphinx) -> str:
-    """Return the sitemap as XML: the pages that search engines should know, without unfinished translations."""
+    """Return the sitemap as XML: the pages that search engines should know, in the site's language.
+
+    Solutions and unfinished translations are left out.
+    """
     pages = sorted(page for page in app.env.found_docs if not page.startswith(UNLISTED))
     root = app.config.qkv_address if is_english() else f"{app.config.qkv_address}{LANGUAGES[language()].folder}/"
     listed = (page for page in pages if is_english() or is_finished(page))

@@ -101,7 +101,10 @@ def widget_calls(notebook: NotebookNode) -> Iterator[tuple[NotebookNode, str, as
 
 
 def plain(markdown: str) -> str:
-    """Return the prose of Markdown: without headings, tables, code blocks, display formulas and markup."""
+    """Return the prose of Markdown: without headings, tables, code blocks, display formulas and markup.
+
+    An inline formula or piece of code becomes the word "symbol".
+    """
     text = re.sub(r"^(```|~~~).*?^\1", "\n", markdown, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$\$.+?\$\$", "\n\n", text, flags=re.DOTALL)
     text = re.sub(r"^(#+ .*|\|.*\|)$", "\n", text, flags=re.MULTILINE)

@@ -154,6 +154,7 @@ def index(app: Sphinx) -> list[dict[str, Any]]:
 def places(app: Sphinx, page: str) -> Iterator[tuple[str, str, str]]:
     """Yield the places of a page: its sections and terms, and on the page of references all works.
 
+    Each is an anchor, a heading and a text, which is cut on exercises, pages for instructors and deeper pages.
     The works come from the bibliography, because they are not on their page before it is written.
     """
     most = MOST if page.startswith(BRIEF) else MOST_DEEPER if page.startswith(DEEPER) else None
@@ -211,7 +212,7 @@ def replace_search(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the search page, and write the index after all pages."""
+    """Register the search page, write the index after all pages, and turn off Sphinx's own search."""
     app.connect("builder-inited", replace_search)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     app.connect("build-finished", write, priority=800)

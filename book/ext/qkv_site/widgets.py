@@ -36,6 +36,8 @@ VIEW_SCRIPT = re.compile(rf'<script type="{re.escape(VIEW)}">(.*?)</script>', re
 def slim(bundle: str) -> tuple[str, dict[str, Traits]]:
     """Return the widgets' state without code and layout, as JSON for a script element, and the traits by model id.
 
+    `bundle` is the saved state, as JSON.
+
     The JSON also has the limits of the values that a link may set. `<` is escaped, because `</script` would end the
     element and `<!--` would change how a browser parses it.
     """
@@ -62,7 +64,7 @@ def limits(name: str) -> dict[str, Any]:
 
 
 def names(bundle: str) -> set[str]:
-    """Return the names of the widgets in a saved state."""
+    """Return the names of the widgets in a saved state; "" is among them if it has something that is no widget."""
     return {model["state"].get("_name", "") for model in json.loads(bundle)["state"].values()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..creation import ones_like, zeros_like
-from ..gradients import node_of, run_backward
+from ..gradients import check_start, node_of, run_backward
 from ..missing import missing_getattr, refuse_set
 from ..tensors import Tensor
 
@@ -32,14 +32,15 @@ def grad(
     cannot be used again.
 
     Raises:
-        RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, or an input
-            was not used.
+        RuntimeError: an output has no gradient history, an output without `grad_outputs` is not a scalar, one of these
+            has another shape than its output, or an input was not used.
         NotImplementedError: `create_graph` or `is_grads_batched` is set.
     """
     refuse_set("grad", create_graph=create_graph, is_grads_batched=is_grads_batched)
     outs, ins = as_list(outputs), as_list(inputs)
     starts = as_list(grad_outputs) if grad_outputs is not None else [None] * len(outs)
-    for out, start in zip(outs, starts, strict=True):
+    for place, (out, start) in enumerate(zip(outs, starts, strict=True)):
+        check_start(out, start, place)
         if not out.requires_grad:
             raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn")
         if start is None and out.numel() != 1:

@@ -80,7 +80,7 @@ class Listed(Module):
         setattr(self, self._names()[self._place(i)], module)
 
     def __delitem__(self, i: Any) -> None:
-        """Remove a module or several, and number the others anew."""
+        """Remove a module or several, and number the others anew; IndexError if there is no such module."""
         names = self._names()
         for n in names[i] if isinstance(i, slice) else [names[self._place(i)]]:
             delattr(self, n)
@@ -94,7 +94,7 @@ class Listed(Module):
 
 
 class Sequential(Listed):
-    """Modules that run one after the other, each on the result of the one before."""
+    """Modules that run one after the other, each on the result of the one before. A dictionary of them gives names."""
 
     def __init__(self, *modules: Any) -> None:
         super().__init__()

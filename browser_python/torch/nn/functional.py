@@ -83,7 +83,10 @@ __all__ = [
 
 
 def implicit_axis(x: Tensor, dim: int | None, name: str) -> int:
-    """Return the axis `dim`. If it is None, warn, and return the one that torch chooses for this number of axes."""
+    """Return the axis `dim`. If it is None, warn, and return the one that torch chooses for this number of axes.
+
+    That is axis 0 for none, one or three axes, and else axis 1.
+    """
     if dim is not None:
         return dim
     warnings.warn(
@@ -107,7 +110,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Shapes:
         x (..., n_in); weight (n_out, n_in), or (n_in); bias (n_out); result (..., n_out), or (...)
     Raises:
-        RuntimeError: the dtypes differ, or the sizes do not fit.
+        RuntimeError: the dtypes differ, or the sizes do not fit, or x has no axes.
     """
     if bias is not None and x.dtype is not weight.dtype:
         kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
@@ -169,11 +172,13 @@ def one_hot(ids: Tensor, num_classes: int = -1) -> Tensor:
     Shapes:
         ids (...) int64; result (..., num_classes) int64
     Raises:
-        RuntimeError: an id is negative or too large, or the ids are not int64.
+        RuntimeError: an id is negative or too large, the ids are not int64, or there are neither ids nor classes.
     """
     if ids.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     v = list(ids._numbers())
+    if not v and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     n = max(v) + 1 if num_classes == -1 else num_classes
     if v and min(v) < 0:
         raise RuntimeError("Class values must be non-negative.")
@@ -319,7 +324,16 @@ def tanhshrink(x: Tensor) -> Tensor:
 
 
 def softshrink(x: Tensor, lambd: float = 0.5) -> Tensor:
+    """Return x − lambd above lambd, x + lambd below −lambd, and 0 between.
+
+    Raises:
+        NotImplementedError: x is not floating-point.
+        RuntimeError: lambd is negative.
+    """
     check_floating("softshrink_check", x)
+    if lambd < 0:
+        limits = f"[0, {finfo(x.dtype).max:g}] for input dtype {TYPE_NAMES[x.dtype]}"
+        raise RuntimeError(f"lambda must be in range {limits}, but found {lambd:g}")
     return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0.0 * x))
 
 
@@ -337,6 +351,8 @@ def bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | None = None) -
 
     Shapes:
         a (..., n_a); b (..., n_b); weight (n_out, n_a, n_b); bias (n_out); result (..., n_out)
+    Raises:
+        RuntimeError: the sizes do not fit.
     """
     out = ((a.unsqueeze(-2).unsqueeze(-2) @ weight).squeeze(-2) * b.unsqueeze(-2)).sum(-1)
     return out if bias is None else out + bias
@@ -350,7 +366,7 @@ def prelu(x: Tensor, weight: Tensor) -> Tensor:
     """Return x where it is positive, and x times a weight elsewhere: one for all, or one for each channel (axis 1).
 
     Raises:
-        RuntimeError: there is another number of weights.
+        RuntimeError: there is another number of weights, or they have another dtype.
     """
     if x.dtype is not weight.dtype:
         kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
@@ -368,7 +384,9 @@ def glu(x: Tensor, dim: int = -1) -> Tensor:
     """Return the first half along an axis, times the sigmoid of the second half.
 
     Raises:
-        RuntimeError: the axis has an odd size.
+        IndexError: there is no such axis.
+        RuntimeError: the axis has an odd size, or x has no axes.
+        NotImplementedError: x is not floating-point.
     """
     d = axis_of(dim, x.ndim)
     if not x.ndim:
@@ -425,7 +443,7 @@ def layer_norm(
     Shapes:
         x (..., *normalized_shape); weight, bias (*normalized_shape); result as x
     Raises:
-        RuntimeError: the last axes, or the weight or the bias, do not have the normalized shape.
+        RuntimeError: the last axes, or the weight or the bias, do not have the normalized shape, or the dtypes differ.
         NotImplementedError: x is not floating-point.
     """
     shape, n = [whole(size, "normalized_shape") for size in normalized_shape], len(normalized_shape)
@@ -459,7 +477,8 @@ def rms_norm(
     Shapes:
         x (..., *normalized_shape); weight (*normalized_shape); result as x
     Raises:
-        RuntimeError: the last axes do not have the normalized shape.
+        RuntimeError: the last axes or the weight do not have the normalized shape.
+        NotImplementedError: x is not floating-point.
     """
     shape = list(normalized_shape)
     if list(x.shape[-len(shape) :]) != shape:
@@ -467,6 +486,12 @@ def rms_norm(
             f"Given normalized_shape={shape}, expected input with shape [*{', '.join(map(str, shape))}], but got input "
             f"of size{list(x.shape)}"
         )
+    if weight is not None and list(weight.shape) != shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {shape}"
+        )
+    check_floating("rms_norm", x)
     scale = ((x * x).mean(list(range(-len(shape), 0)), True) + (finfo(x.dtype).eps if eps is None else eps)).sqrt()
     return x * (1 / scale) if weight is None else x * (1 / scale) * weight
 
@@ -481,7 +506,9 @@ def group_norm(
     Shapes:
         x (batch, channels, ...); weight, bias (channels); result as x
     Raises:
-        RuntimeError: `num_groups` does not divide the channels, or the weight or the bias has not one number for each.
+        RuntimeError: `num_groups` does not divide the channels, the weight or the bias has not one number for each, or
+            the dtypes differ.
+        NotImplementedError: x is not floating-point.
     """
     if x.ndim < 2 or x.shape[1] % num_groups:
         raise RuntimeError(
@@ -514,12 +541,15 @@ def batch_norm(
 ) -> Tensor:
     """Normalize each channel (axis 1) over the batch, or with running means and variances outside of training.
 
-    In training, the running means and variances move by the share `momentum` to those of the batch. Then a weight and a
-    bias for each channel are applied.
+    In training, the running means and variances, if given, are changed in place: they move by the share `momentum` to
+    those of the batch. Then a weight and a bias for each channel are applied.
 
+    Shapes:
+        x (batch, channels, ...); all others (channels); result as x
     Raises:
-        ValueError: in training, there is one value for each channel.
-        RuntimeError: there are no running means outside of training, or not one for each channel.
+        ValueError: in training, there is one value for each channel, or only one of the two running tensors.
+        RuntimeError: there are no running means or variances outside of training, or not one for each channel.
+        NotImplementedError: x is not floating-point.
     """
     check_floating("batch_norm", x)
     check_mixed(x, weight, bias)
@@ -537,7 +567,8 @@ def batch_norm(
             if running is not None:
                 running.copy_(running * (1 - momentum) + now.detach() * momentum)
     elif running_mean is None or running_var is None:
-        raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(f"{missing} must be defined in evaluation mode")
     else:
         mean, var = running_mean, running_var
     out = (x - mean.reshape(shape)) / (var.reshape(shape) + eps).sqrt()
@@ -567,7 +598,8 @@ def cross_entropy(
     """Return the cross entropy with classes, or with probabilities of the classes. These are along axis 1, or 0.
 
     Examples of the class `ignore_index` do not count. `label_smoothing` is the share of the target that is spread over
-    all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none".
+    all classes. `reduction` is "mean", weighted if there are weights of classes, "sum" or "none". For other errors, see
+    `reduced` and `refuse_older`.
 
     Shapes:
         x (classes) or (B, classes, ...); target () or (B, ...) int64, or the shape of x; weight (classes);
@@ -608,11 +640,13 @@ def nll_loss(
 ) -> Tensor:
     """Return the negative log-likelihood loss. Classes are along axis 1, or along axis 0 of a single example.
 
-    Examples of the class `ignore_index` do not count. `reduction` and the shapes are as for `cross_entropy`.
+    Examples of the class `ignore_index` do not count. `reduction` and the shapes are as for `cross_entropy`. For other
+    errors, see `reduced` and `refuse_older`.
 
     Raises:
         IndexError: a target is no class.
-        ValueError, RuntimeError: the targets have another shape, or are not int64.
+        ValueError, RuntimeError: the targets have another shape, or are not int64; the weights do not fit.
+        NotImplementedError: `logp` is not floating-point.
     """
     refuse_older("nll_loss", size_average, reduce)
     check_floating("nll_loss_out_frame", logp)
@@ -764,15 +798,17 @@ def scaled_dot_product_attention(
     """Mix the values, each weighted by how well its key matches the query: softmax(q kᵀ / √d + mask) v.
 
     `scale` replaces 1 / √d. With `enable_gqa`, each head of k and v serves several of q. A token that may attend to
-    nothing gets zeros. `is_causal` hides each key after the query's own position.
+    nothing gets zeros. `is_causal` hides each key after the query's own position. `dropout_p` drops weights, also
+    outside of training.
 
     Shapes:
         q (..., n_q, d); k (..., n_k, d); v (..., n_k, d_v); attn_mask (..., n_q, n_k), True = may attend, or floats to
             add;
         result (..., n_q, d_v)
     Raises:
-        RuntimeError: one has fewer than 2 axes, `is_causal` comes with a mask and dropout, or with a mask and other
-            than 4 axes, or the mask is neither bool nor float32 nor of the dtype of q.
+        RuntimeError: one has fewer than 2 axes, the dtypes differ, the heads of k or v do not divide those of q,
+            `is_causal` comes with a mask and dropout, or with a mask and other than 4 axes, or the mask is neither bool
+            nor float32 nor of the dtype of q.
     """
     if min(x.ndim for x in (q, k, v)) < 2:
         sizes = "query.dim: {} key.dim: {} and value.dim: {}".format(*(x.ndim for x in (q, k, v)))
@@ -786,6 +822,8 @@ def scaled_dot_product_attention(
             "value.dtype: {} instead.".format(*names)
         )
     if enable_gqa:
+        if any(q.shape[-3] % x.shape[-3] for x in (k, v)):
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
         v = v.repeat_interleave(q.shape[-3] // v.shape[-3], -3)
     scores = q @ k.mT * (1 / math.sqrt(max(1, q.shape[-1])) if scale is None else scale)

@@ -49,6 +49,14 @@ def fans(t: Tensor) -> tuple[int, int]:
     return t.shape[1] * field, t.shape[0] * field
 
 
+def fan_of(t: Tensor, mode: str) -> int:
+    """Return the number of inputs ("fan_in") or outputs ("fan_out") of a layer; another mode raises a ValueError."""
+    modes = ["fan_in", "fan_out"]
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode.lower()} not supported, please use one of {modes}")
+    return fans(t)[modes.index(mode.lower())]
+
+
 def xavier_uniform_(t: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     a = gain * math.sqrt(6.0 / sum(fans(t)))
     return uniform_(t, -a, a, generator)
@@ -72,7 +80,7 @@ def kaiming_uniform_(
     Raises:
         ValueError: the mode or the function is not known, or `t` has fewer than two axes.
     """
-    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / fans(t)[("fan_in", "fan_out").index(mode)])
+    bound = calculate_gain(nonlinearity, a) * math.sqrt(3.0 / fan_of(t, mode))
     return uniform_(t, -bound, bound, generator)
 
 
@@ -91,7 +99,7 @@ def kaiming_normal_(
         ValueError: the mode or the function is not known, or `t` has fewer than two axes.
     """
     gain = calculate_gain(nonlinearity, a)
-    return normal_(t, 0.0, gain / math.sqrt(fans(t)[("fan_in", "fan_out").index(mode)]), generator)
+    return normal_(t, 0.0, gain / math.sqrt(fan_of(t, mode)), generator)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -104,6 +112,8 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """
     gains = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}
     if nonlinearity == "leaky_relu":
+        if isinstance(param, bool) or not isinstance(param, (int, float, type(None))):
+            raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in (*gains, "linear", "conv1d", "conv2d", "sigmoid"):
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")

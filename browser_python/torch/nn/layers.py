@@ -24,7 +24,10 @@ from .windows import Sizes, each
 
 
 class Linear(Module):
-    """The layer x Wᵀ + b, with W (out_features, in_features) and b (out_features)."""
+    """The layer x Wᵀ + b, with W (out_features, in_features) and b (out_features), or without `bias`, no b.
+
+    Both begin with the random numbers of `reset_parameters`.
+    """
 
     weight: Parameter
     bias: Parameter | None
@@ -91,8 +94,9 @@ class Unmade:
 class Embedding(Module):
     """A table with one row for each id, (num_embeddings, embedding_dim): ids (...) become (..., embedding_dim).
 
-    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`. The row `padding_idx` begins as zeros
-    and gets no gradient; with `_freeze`, no row does. Errors are those of `functional.embedding`.
+    The rows begin as normal numbers with mean 0 and variance 1, or as `_weight`; if that has another shape, an
+    AssertionError is raised. The row `padding_idx` begins as zeros and gets no gradient; with `_freeze`, no row does.
+    Errors are those of `functional.embedding`.
     """
 
     def __init__(
@@ -130,7 +134,9 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
-        """Return an embedding with this table (count, width). With `freeze`, training leaves it unchanged.
+        """Return an embedding with this table (count, width), whose storage it shares.
+
+        With `freeze`, training leaves it unchanged.
 
         Raises:
             AssertionError: the table is not a matrix, or `padding_idx` is none of its rows.
@@ -360,7 +366,7 @@ class BatchNorm(Normalization):
         """Return the input (batch, channels, ...), normalized. In training, the running means and variances change.
 
         Raises:
-            ValueError: the input has another number of axes.
+            ValueError: the input has another number of axes, or in training one value for each channel.
         """
         if input.ndim not in self.axes:
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.axes)} input (got {input.ndim}D input)")
@@ -415,7 +421,8 @@ class PReLU(Module):
 class Convolution(Module):
     """A convolution with trained filters; `axes` is the number of axes of a window. See `windows.convolution`.
 
-    A ValueError is raised if `groups` does not divide both numbers of channels.
+    A ValueError is raised if `groups` does not divide both numbers of channels, for another text as `padding`, and for
+    "same" with a stride. Another `padding_mode` than "zeros" is a NotImplementedError.
     """
 
     axes = 1
@@ -484,7 +491,7 @@ class Conv2d(Convolution):
 
 
 class Bilinear(Module):
-    """The layer aᵀ W b + bias of two inputs, with a matrix W for each output."""
+    """The layer aᵀ W b + bias of two inputs, with a matrix W for each output; without `bias`, it is aᵀ W b."""
 
     def __init__(
         self,
@@ -526,7 +533,7 @@ class MultiheadAttention(Module):
     """Attention with several heads (Vaswani et al., 2017), with projections of queries, keys, values and the result.
 
     An AssertionError is raised if the heads do not divide `embed_dim`, and a ValueError if one of the two is not
-    positive.
+    positive. `add_bias_kv`, `add_zero_attn` and other widths `kdim` and `vdim` are a NotImplementedError.
     """
 
     def __init__(
@@ -590,8 +597,8 @@ class MultiheadAttention(Module):
             key_padding_mask (B, n_k), True = must not be attended to; result (B, n_q, d); weights (B, n_q, n_k), or
             (B, heads, n_q, n_k) without `average_attn_weights`
         Raises:
-            AssertionError: a mask holds integers.
-            RuntimeError: `is_causal` is set without `attn_mask`.
+            AssertionError: a mask holds integers, or a number of axes or a size does not fit.
+            RuntimeError: `is_causal` is set without `attn_mask`, or this has another size.
         """
         check_axes_of_attention(query, key, value, key_padding_mask, attn_mask)
         masks = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask}

@@ -58,6 +58,8 @@ def mse_loss(
 ) -> Tensor:
     """Return the mean of (x − target)², or by `reduction` their sum, or all of them.
 
+    A target of another shape is broadcast, with a warning. For other errors, see `reduced` and `refuse_older`.
+
     Raises:
         NotImplementedError: neither is floating-point, or a weight is set.
     """
@@ -76,7 +78,11 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean of |x − target|, or by `reduction` their sum, or all of them."""
+    """Return the mean of |x − target|, or by `reduction` their sum, or all of them.
+
+    A weight raises a NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see
+    `reduced` and `refuse_older`.
+    """
     refuse_older("l1_loss", size_average, reduce)
     refuse_set("l1_loss", weight=weight)
     warn_of_sizes(x, target)
@@ -93,7 +99,9 @@ def smooth_l1_loss(
 ) -> Tensor:
     """Return the mean of d² / (2·beta) where d = |x − target| is below `beta`, and of d − beta / 2 elsewhere.
 
-    By `reduction`, return their sum or all of them instead. A negative `beta` raises a RuntimeError.
+    By `reduction`, return their sum or all of them instead. A negative `beta` raises a RuntimeError, and integers a
+    NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see `reduced` and
+    `refuse_older`.
     """
     refuse_older("smooth_l1_loss", size_average, reduce)
     if beta < 0:
@@ -109,7 +117,9 @@ def huber_loss(
 ) -> Tensor:
     """Return the mean of d² / 2 where d = |x − target| is at most `delta`, and of delta·(d − delta / 2) elsewhere.
 
-    By `reduction`, return their sum or all of them instead. A `delta` of 0 or less raises a RuntimeError.
+    By `reduction`, return their sum or all of them instead. A `delta` of 0 or less raises a RuntimeError, and integers
+    or a weight a NotImplementedError. A target of another shape is broadcast, with a warning. For other errors, see
+    `reduced`.
     """
     refuse_set("huber_loss", weight=weight)
     if delta <= 0:
@@ -130,11 +140,12 @@ def binary_cross_entropy(
 ) -> Tensor:
     """Return the mean of −target·log x − (1 − target)·log(1 − x), with logarithms of at least −100.
 
-    Each term is multiplied by `weight` if it is given. By `reduction`, return their sum or all of them instead.
+    Each term is multiplied by `weight` if it is given. By `reduction`, return their sum or all of them instead. For
+    other errors, see `reduced` and `refuse_older`.
 
     Raises:
         ValueError: the shapes differ.
-        RuntimeError: a number of `x` is not in [0, 1].
+        RuntimeError: a number of `x` or `target` is not in [0, 1], or the dtypes differ.
     """
     refuse_older("binary_cross_entropy", size_average, reduce)
     if x.shape != target.shape:
@@ -146,6 +157,8 @@ def binary_cross_entropy(
         raise RuntimeError(f"Found dtype {TYPE_NAMES[target.dtype]} but expected {TYPE_NAMES[x.dtype]}")
     if not all(0 <= v <= 1 for v in x._numbers()):
         raise RuntimeError("all elements of input should be between 0 and 1")
+    if not all(0 <= v <= 1 for v in target._numbers()):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     losses = binary_op("bce", x, target, entropy_of, (slope_of_entropy, lambda g, a: g * ((1 - a).log() - a.log())))
     return reduced(losses if weight is None else losses * weight, reduction)
 
@@ -172,7 +185,7 @@ def binary_cross_entropy_with_logits(
     """Return the mean of the binary cross entropy of sigmoid(x), computed without overflow.
 
     Each term is multiplied by `weight` if it is given, and that of the target 1 by `pos_weight`. By `reduction`, return
-    their sum or all of them instead.
+    their sum or all of them instead. For other errors, see `reduced` and `refuse_older`.
 
     Raises:
         ValueError: the shapes differ.
@@ -202,21 +215,25 @@ def kl_div(
     """Return the mean of target·(log target − x), where `x` holds logarithms of probabilities.
 
     With `log_target`, so does `target`. By `reduction`, return their sum or all of them instead; "batchmean", the sum
-    divided by the size of the first axis, is the Kullback–Leibler divergence. Integers in `x` raise a RuntimeError.
+    divided by the size of the first axis, is the Kullback–Leibler divergence. Integers in `x` raise a RuntimeError. For
+    other errors, see `reduced` and `refuse_older`.
     """
     refuse_older("kl_div", size_average, reduce)
     if x.dtype.kind < FLOATING:
         raise RuntimeError("kl_div: Integral inputs not supported.")
     losses = target.exp() * (target - x) if log_target else xlogy(target, target) - target * x
     if reduction == "batchmean":
-        return losses.sum() / x.shape[0]
+        return losses.sum() / (x.shape[0] if x.ndim else 1)
     return reduced(losses, reduction)
 
 
 def soft_margin_loss(
     x: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
 ) -> Tensor:
-    """Return the mean of log(1 + exp(−target·x)), or by `reduction` their sum, or all of them."""
+    """Return the mean of log(1 + exp(−target·x)), or by `reduction` their sum, or all of them.
+
+    For other errors, see `reduced` and `refuse_older`.
+    """
     refuse_older("soft_margin_loss", size_average, reduce)
     return reduced((-target * x).exp().log1p(), reduction)
 
@@ -233,7 +250,8 @@ def poisson_nll_loss(
 ) -> Tensor:
     """Return the mean of exp x − target·x, or without `log_input`, of x − target·log(x + eps).
 
-    By `reduction`, return their sum or all of them instead.
+    By `reduction`, return their sum or all of them instead. `full` raises a NotImplementedError. For other errors, see
+    `reduced` and `refuse_older`.
     """
     refuse_older("poisson_nll_loss", size_average, reduce)
     refuse_set("poisson_nll_loss", full=full)
@@ -245,9 +263,20 @@ def gaussian_nll_loss(
 ) -> Tensor:
     """Return the mean of (log var + (x − target)² / var) / 2, with variances of at least `eps`.
 
-    With `full`, log(2π) / 2 is added to each. By `reduction`, return their sum or all of them instead.
+    `var` is a number, or has the shape of x; its last axis may be of size 1 or missing. With `full`, log(2π) / 2 is
+    added to each. By `reduction`, return their sum or all of them instead. For other errors, see `reduced`.
+
+    Raises:
+        ValueError: `var` has another shape, or a negative number.
     """
     spread = var if isinstance(var, Tensor) else x * 0 + var
+    if spread.shape != x.shape:
+        if spread.shape == x.shape[:-1]:
+            spread = spread.unsqueeze(-1)
+        elif spread.shape != (*x.shape[:-1], 1):
+            raise ValueError("var is of incorrect size")
+    if bool(spread.lt(0).any()):
+        raise ValueError("var has negative entry/entries")
     spread = where(spread.lt(eps), eps, spread)
     losses = 0.5 * (spread.log() + (x - target) ** 2 / spread)
     return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
@@ -262,8 +291,14 @@ def margin_ranking_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean of max(0, margin − target·(input1 − input2)), or by `reduction` their sum or all."""
+    """Return the mean of max(0, margin − target·(input1 − input2)), or by `reduction` their sum or all.
+
+    Three that differ in the number of axes raise a RuntimeError. For other errors, see `reduced` and `refuse_older`.
+    """
     refuse_older("margin_ranking_loss", size_average, reduce)
+    if len({input1.ndim, input2.ndim, target.ndim}) > 1:
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        raise RuntimeError(f"margin_ranking_loss : All input tensors should have same dimension but got sizes: {sizes}")
     return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
 
 
@@ -277,10 +312,11 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """Return the mean of x where the target is 1, and of max(0, margin − x) where it is −1.
 
-    By `reduction`, return their sum or all of them instead. Other targets count as 0.
+    By `reduction`, return their sum or all of them instead. Where the target is another number, both are added. For
+    other errors, see `reduced` and `refuse_older`.
     """
     refuse_older("hinge_embedding_loss", size_average, reduce)
-    return reduced(where(target.eq(-1), (margin - x).clamp(min=0), 0.0) + where(target.eq(1), x, 0.0), reduction)
+    return reduced(where(target.eq(1), 0.0, (margin - x).clamp(min=0)) + where(target.eq(-1), 0.0, x), reduction)
 
 
 def cosine_embedding_loss(
@@ -295,9 +331,12 @@ def cosine_embedding_loss(
     """Return the mean of 1 − cos where the target is 1, and of max(0, cos − margin) where it is −1.
 
     cos is that of the angle between `input1` and `input2` along the last axis. By `reduction`, return their sum or all
-    of them instead. Other targets count as 0.
+    of them instead. Other targets count as 0; a target with several axes raises a RuntimeError. For other errors, see
+    `reduced` and `refuse_older`.
     """
     refuse_older("cosine_embedding_loss", size_average, reduce)
+    if target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     small = 1e-12  # as torch, which adds it to the squares
     squares = ((input1 * input1).sum(-1) + small) * ((input2 * input2).sum(-1) + small)
     cos = (input1 * input2).sum(-1) / squares.sqrt()
@@ -320,9 +359,18 @@ def triplet_margin_loss(
     """Return the mean of max(0, margin + |anchor − positive| − |anchor − negative|).
 
     The distances are norms of order `p` along the last axis; `eps` is added to each difference. By `reduction`, return
-    their sum or all of them instead.
+    their sum or all of them instead. For other errors, see `reduced` and `refuse_older`.
+
+    Raises:
+        RuntimeError: the three differ in the number of axes.
+        NotImplementedError: `swap` is set.
     """
     refuse_older("triplet_margin_loss", size_average, reduce)
     refuse_set("triplet_margin_loss", swap=swap)
+    if len({anchor.ndim, positive.ndim, negative.ndim}) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
     near, far = ((anchor - other + eps).norm(p, -1) for other in (positive, negative))
     return reduced((margin + near - far).clamp(min=0), reduction)

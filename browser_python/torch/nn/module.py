@@ -31,6 +31,8 @@ OWN = __name__.removesuffix(".module")  # the package of torch's own layers
 class Module(metaclass=TellsMissingOrAbstract):
     """The base class of layers: an object with parameters, buffers, submodules and the method `forward`.
 
+    Its own `__init__` takes no arguments, else it raises a TypeError.
+
     Attributes:
         _parameters, _buffers, _modules: what `__getattr__` finds, by its name; a value may be None
         _non_persistent_buffers_set: the names of the buffers that the state does not include
@@ -153,7 +155,8 @@ class Module(metaclass=TellsMissingOrAbstract):
     ) -> RemovableHandle:
         """Call `hook(module, arguments)` before each forward pass, and return a handle that can remove the hook.
 
-        Unless it is None, what the hook returns replaces the arguments.
+        Unless it is None, what the hook returns replaces the arguments. `prepend` and `with_kwargs` raise a
+        NotImplementedError.
         """
         refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
         return RemovableHandle(self._forward_pre_hooks, hook)
@@ -163,7 +166,8 @@ class Module(metaclass=TellsMissingOrAbstract):
     ) -> RemovableHandle:
         """Call `hook(module, arguments, result)` after each forward pass; return a handle that can remove it.
 
-        Unless it is None, what the hook returns replaces the result.
+        Unless it is None, what the hook returns replaces the result. `prepend` and `with_kwargs` raise a
+        NotImplementedError.
         """
         refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
         return RemovableHandle(self._forward_hooks, hook)
@@ -336,9 +340,10 @@ class Module(metaclass=TellsMissingOrAbstract):
         Return the names that the state misses, and those that the module does not know.
 
         Raises:
-            RuntimeError: a shape differs, a value is no tensor, or with `strict`, a name is missing or not known.
-                Then nothing is copied.
+            RuntimeError: a shape differs, a value is no tensor, or with `strict`, a name is missing or not known. Then
+                nothing is copied.
             TypeError: the state is no mapping.
+            NotImplementedError: `assign` is set.
         """
         refuse_set("load_state_dict", assign=assign)
         if not isinstance(state_dict, Mapping):
@@ -382,7 +387,7 @@ class Module(metaclass=TellsMissingOrAbstract):
         return self
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
-        """Replace all parameters' numbers, their gradients and the buffers by what `fn` returns for each.
+        """Replace the numbers of all parameters, their gradients and the buffers by what `fn` returns for each.
 
         With `recurse`, do so in all submodules, too. Return the module.
         """

@@ -95,7 +95,8 @@ class Layers(Recurrent):
     """Recurrent layers over a sequence: each reads the outputs of the one before.
 
     In training, dropout with the probability `dropout` lies between them. If they are `bidirectional`, each has a
-    second one, from the end to the start; outputs of both are joined.
+    second one, from the end to the start; outputs of both are joined. A ValueError is raised unless `hidden_size` and
+    `num_layers` are positive, and a NotImplementedError for `proj_size`.
     """
 
     def flatten_parameters(self) -> None:
@@ -116,6 +117,9 @@ class Layers(Recurrent):
     ) -> None:
         super().__init__()
         refuse_set(type(self).__name__, proj_size=proj_size)
+        for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
+            if size <= 0:
+                raise ValueError(f"{name} must be greater than zero")
         self.mode, self.proj_size = type(self).__name__, proj_size
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
@@ -129,12 +133,11 @@ class Layers(Recurrent):
     def forward(self, input: Tensor, hx: Any = None) -> tuple[Tensor, Any]:
         """Return the outputs of the last layer at each time, and each layer's last state: for LSTM, (output, cell).
 
-        `hx` are the states at the start, in the same form; they are zeros without it.
+        `hx` are the states at the start, in the same form; they are zeros without it. `bidirectional` doubles the last
+        axis of the outputs and the first one of the states.
 
         Shapes, with `batch_first` (else batch and time change places; both also without a batch):
-            input (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size). `bidirectional`
-                doubles
-            the outputs' last axis and the states' first one
+            input (B, n, input_size); outputs (B, n, hidden_size); each state (layers, B, hidden_size)
         Raises:
             RuntimeError: the last axis of the input is not `input_size`, or a state in `hx` has another shape.
             ValueError: the input and the weights have different dtypes.
@@ -235,9 +238,21 @@ class Cell(Recurrent):
 
         The input is (B, input_size) or without the batch. `hx` is the state before, in the form of the result; zeros
         without it.
+
+        Raises:
+            RuntimeError: the input or the state has another last axis, or the nonlinearity is neither tanh nor relu.
         """
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        if input.shape[-1] != self.input_size:
+            sizes = f"got {input.shape[-1]} expected {self.input_size}"
+            raise RuntimeError(f"input has inconsistent input_size: {sizes}")
         none = zeros(*input.shape[:-1], self.hidden_size, dtype=input.dtype)
         state = (none, none) if hx is None else hx if isinstance(hx, tuple) else (hx,)
+        for i, part in enumerate(state):
+            if part.shape[-1] != self.hidden_size:
+                sizes = f"got {part.shape[-1]}, expected {self.hidden_size}"
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: {sizes}")
         found = self._step(input, state)
         return found if self.gates == 4 else found[0]
 

@@ -28,6 +28,7 @@ class Layer(Module):
     """One or two attentions and a feed-forward network, each with a residual connection and a normalization.
 
     With `norm_first`, the normalization comes before each part, else after each sum. `attentions` has their names.
+    Errors are those of `activation_of` and of the attentions.
     """
 
     attentions: tuple[str, ...] = ("self_attn",)
@@ -77,7 +78,7 @@ class TransformerEncoderLayer(Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """Return the layer's result, of the shape of `src`. The masks are those of `MultiheadAttention`."""
+        """Return the layer's result, of the shape of `src`. Masks and errors are those of `MultiheadAttention`."""
 
         def attended(x: Tensor) -> Tensor:
             return self.dropout1(self.self_attn(x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal)[0])
@@ -114,7 +115,10 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """Return the result of the last layer, of the shape of `src`. The masks are those of `MultiheadAttention`."""
+        """Return the result of the last layer, of the shape of `src`. The masks are those of `MultiheadAttention`.
+
+        So are the errors.
+        """
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
         return src if self.norm is None else self.norm(src)
@@ -139,7 +143,7 @@ class TransformerDecoderLayer(Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the layer's result, of the shape of `tgt`. The masks are those of `MultiheadAttention`."""
+        """Return the layer's result, of the shape of `tgt`. Masks and errors are those of `MultiheadAttention`."""
 
         def attended(x: Tensor) -> Tensor:
             given = (tgt_key_padding_mask, False, tgt_mask)
@@ -180,7 +184,10 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Return the result of the last layer, of the shape of `tgt`. The masks are those of `MultiheadAttention`."""
+        """Return the result of the last layer, of the shape of `tgt`. The masks are those of `MultiheadAttention`.
+
+        So are the errors.
+        """
         padding = (tgt_key_padding_mask, memory_key_padding_mask)
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, *padding, bool(tgt_is_causal), memory_is_causal)
@@ -247,7 +254,7 @@ class Transformer(Module):
     ) -> Tensor:
         """Return the decoder's result for `tgt`, of its shape; it attends to the encoder's result for `src`.
 
-        The masks are those of `MultiheadAttention`.
+        The masks and other errors are those of `MultiheadAttention`.
 
         Raises:
             RuntimeError: the batches differ in size, or a last axis is not `d_model`.

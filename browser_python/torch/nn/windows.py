@@ -21,7 +21,7 @@ Sizes = int | Sequence[int]  # one for all axes, or one for each
 
 
 def each(sizes: Sizes, n: int) -> list[int]:
-    """Return one size for each of n axes."""
+    """Return one size for each of n axes: a single one n times, several as they are."""
     given = [sizes] if isinstance(sizes, INTEGERS) else list(sizes)
     return [plain(size) for size in given] * (n if len(given) == 1 else 1)
 
@@ -68,13 +68,16 @@ def convolution(
 ) -> Tensor:
     """Multiply each window of x along n axes with each filter, and add up, with zeros as padding.
 
-    Windows are `stride` apart, and their numbers `dilation`: one number for all axes, or one each.
+    Windows are `stride` apart, and their numbers `dilation`: one number for all axes, or one each. `padding` "same"
+    keeps the sizes of x, and "valid" is none.
 
     Shapes:
         x (batch, channels, *sizes) or without the batch; weight (filters, channels / groups, *sizes of a window);
         bias (filters); result (batch, filters, *numbers of windows)
     Raises:
-        RuntimeError: `x` has other axes or channels, or a window is larger than the padded `x`.
+        RuntimeError: `x` has other axes, channels or another dtype than the filters, `groups` does not divide these, a
+            window is larger than the padded `x`, `stride` or `groups` is below 1, or `padding` is negative, another
+            text, or "same" with a stride.
     """
     check_axes(f"conv{n}d", x, n)
     if isinstance(padding, str) and padding not in ("same", "valid"):
@@ -85,6 +88,17 @@ def convolution(
     if x.dtype is not other.dtype:
         kinds = C_NAMES[x.dtype], C_NAMES[other.dtype]
         raise RuntimeError(f"Input type ({kinds[0]}) and {name} type ({kinds[1]}) should be the same")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if min(each(stride, n)) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if not isinstance(padding, str) and min(each(padding, n)) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(weight.shape)}] instead"
+        )
     size, dilations = list(weight.shape[2:]), each(dilation, n)
     batch = x if x.ndim == n + 2 else x.unsqueeze(0)
     if batch.shape[1] != weight.shape[1] * groups:
@@ -180,7 +194,8 @@ def pooled(
     if any(2 * p > k for p, k in zip(padding, size, strict=True)):
         raise RuntimeError("pad should be at most half of effective kernel size")
     batch = padded(x if x.ndim == n + 2 else x.unsqueeze(0), padding, value)
-    if any(m < k for m, k in zip(batch.shape[2:], size, strict=True)):
+    spans = [(k - 1) * d + 1 for k, d in zip(size, each(sizes[3], n), strict=True)]
+    if any(m < span for m, span in zip(batch.shape[2:], spans, strict=True)):
         raise RuntimeError(f"{name}() Invalid computed output size: 0")
     step = size if sizes[1] is None else each(sizes[1], n)
     out = pool(windows(batch, size, step, each(sizes[3], n)).flatten(2 + n))
@@ -203,7 +218,10 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window along the last axis: see `pooled`. Padding counts as zeros."""
+    """Return the mean of each window along the last axis: see `pooled`. Padding counts as zeros.
+
+    `ceil_mode`, and `count_include_pad=False`, raise a NotImplementedError.
+    """
     refuse_set("avg_pool1d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
     return pooled("avg_pool1d", x, (kernel_size, stride, padding, 1), 0.0, average)
 
@@ -216,7 +234,10 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """Return the mean of each window along the last two axes: see `pooled`. Padding counts as zeros."""
+    """Return the mean of each window along the last two axes: see `pooled`. Padding counts as zeros.
+
+    `ceil_mode`, and `count_include_pad=False`, raise a NotImplementedError.
+    """
     refuse_set("avg_pool2d", ceil_mode=ceil_mode, count_include_pad=not count_include_pad)
     return pooled("avg_pool2d", x, (kernel_size, stride, padding, 1), 0.0, average)
 
@@ -230,7 +251,10 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """Return the largest number of each window along the last axis: see `pooled`. Padding does not count."""
+    """Return the largest number of each window along the last axis: see `pooled`. Padding does not count.
+
+    `ceil_mode` and `return_indices` raise a NotImplementedError.
+    """
     refuse_set("max_pool1d", ceil_mode=ceil_mode, return_indices=return_indices)
     return pooled("max_pool1d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
 
@@ -244,7 +268,10 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Tensor:
-    """Return the largest number of each window along the last two axes: see `pooled`. Padding does not count."""
+    """Return the largest number of each window along the last two axes: see `pooled`. Padding does not count.
+
+    `ceil_mode` and `return_indices` raise a NotImplementedError.
+    """
     refuse_set("max_pool2d", ceil_mode=ceil_mode, return_indices=return_indices)
     return pooled("max_pool2d", x, (kernel_size, stride, padding, dilation), -math.inf, largest)
 
@@ -252,18 +279,35 @@ def max_pool2d(
 def adaptive(name: str, x: Tensor, sizes: Any) -> Tensor:
     """Return the means or maxima of as many windows along each of the last axes as `sizes` says; None keeps an axis.
 
-    The number of these axes is in `name` ("adaptive_avg_pool2d").
+    The number of these axes is in `name` ("adaptive_avg_pool2d"). A single size is for all of them.
 
     Raises:
-        RuntimeError: `x` has other axes than these after its channels, with or without a batch.
+        RuntimeError: `x` has other axes than these after its channels, with or without a batch, or the sizes are too
+            few.
+        ValueError: there are as many sizes as axes of `x`.
     """
     n = int(name[-2])
     check_axes(name, x, n)
-    wanted, largest = each(sizes, n), "max" in name
+    largest = "max" in name
+    wanted: list[Any] = [None] * n if sizes is None else each(sizes, n)
+    given = n if sizes is None or isinstance(sizes, INTEGERS) else len(sizes)
+    if given != n:
+        if n == 2 and given >= x.ndim:
+            raise ValueError(f"Input dimension should be at least {given + 1}")
+        texts = {
+            "adaptive_avg_pool2d": "adaptive_avg_pool2d: output_size must be 2",
+            "adaptive_max_pool2d": "adaptive_max_pool2d(): internal error: output_size.size() must be 2",
+        }
+        one = f"{name}() argument 'output_size' should contain one int (got {given})"
+        raise RuntimeError(texts.get(name, one))
     for i in range(n)[:: -1 if largest else 1]:  # then, of equal numbers, the first one by rows gets the gradient
-        d, size = x.ndim - n + i, wanted[i]
+        d = x.ndim - n + i
         m = x.shape[d]
-        ends = [(i * m // (size or m), -(-(i + 1) * m // (size or m))) for i in range(size or m)]
+        size = m if wanted[i] is None else wanted[i]
+        ends = [(i * m // size, -(-(i + 1) * m // size)) for i in range(size)]
+        if not ends:
+            x = x.narrow(d, 0, 0)
+            continue
         parts = [x.narrow(d, a, b - a) for a, b in ends]
         x = cat([part.max(d, True)[0] if largest else part.mean(d, True) for part in parts], d)
     return x

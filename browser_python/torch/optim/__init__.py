@@ -103,7 +103,7 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state that `state_dict` returned for an optimizer with groups of the same sizes.
 
-        Settings are copied; the tensors of the parameters' states are shared.
+        Settings are copied; the tensors of the parameters' states are shared, and so change with later steps.
 
         Raises:
             ValueError: the groups differ in number or size.
@@ -163,7 +163,8 @@ def check_settings(group: dict[str, Any]) -> None:
 class SGD(Optimizer):
     """Stochastic gradient descent, p ← p − lr·g, with optional momentum and weight decay.
 
-    `nesterov` without a momentum or with `dampening` raises a ValueError.
+    `nesterov` without a momentum or with `dampening` raises a ValueError; `maximize` and `differentiable` are a
+    NotImplementedError.
     """
 
     def __init__(
@@ -206,7 +207,10 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adam: steps scaled by running means of the gradient and of its square."""
+    """Adam: steps scaled by running means of the gradient and of its square.
+
+    `amsgrad`, `maximize` and `differentiable` raise a NotImplementedError.
+    """
 
     decoupled = False  # whether weight decay acts on the parameters directly
 
@@ -291,7 +295,10 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Steps scaled by a running mean of the gradient's square (Tieleman and Hinton, 2012)."""
+    """Steps scaled by a running mean of the gradient's square (Tieleman and Hinton, 2012).
+
+    `centered`, `maximize` and `differentiable` raise a NotImplementedError.
+    """
 
     def __init__(
         self,
@@ -332,7 +339,10 @@ class RMSprop(Optimizer):
 
 
 class Adagrad(Optimizer):
-    """Steps scaled by the sum of all squares of the gradient so far (Duchi et al., 2011)."""
+    """Steps scaled by the sum of all squares of the gradient so far (Duchi et al., 2011).
+
+    `maximize` and `differentiable` raise a NotImplementedError.
+    """
 
     def __init__(
         self,

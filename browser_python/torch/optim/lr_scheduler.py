@@ -233,7 +233,8 @@ class OneCycleLR(LRScheduler):
     """A rise to `max_lr` and a fall to almost 0 in `total_steps` steps; the momentum goes the other way (Smith, 2018).
 
     A ValueError is raised for steps or a share `pct_start` that make no schedule, for another `anneal_strategy` than
-    "cos" and "linear", for an optimizer without momentum, and at a step after the last one.
+    "cos" and "linear", for an optimizer without momentum, and at a step after the last one. `three_phase` is a
+    NotImplementedError.
     """
 
     def __init__(

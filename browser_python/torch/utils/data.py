@@ -231,8 +231,9 @@ def default_collate(batch: Sequence[Any]) -> Any:
     Strings stay a list.
 
     Raises:
-        RuntimeError: tuples or lists differ in length.
+        RuntimeError: tuples or lists differ in length, or tensors in shape.
         TypeError: an example is of another type.
+        IndexError: there is no example.
     """
     first = batch[0]
     if isinstance(first, Tensor):
@@ -260,7 +261,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 class DataLoader:
     """Batches of a dataset's examples, in order or shuffled. They are drawn in the page itself, without workers.
 
-    A `sampler` beside `shuffle` raises a ValueError.
+    A `sampler` beside `shuffle` raises a ValueError; `num_workers`, or None as `batch_size`, a NotImplementedError.
     """
 
     def __init__(

@@ -36,11 +36,11 @@ class Finding(NamedTuple):
 
 
 def released(source: NotebookNode) -> NotebookNode:
-    """Return the exercise for a solution.
+    """Return the exercise for a solution, which does not change.
 
     Raises:
         ImportError: nbgrader is not installed.
-        RuntimeError: BEGIN SOLUTION stands outside of a solution cell, or END SOLUTION is missing.
+        RuntimeError: BEGIN SOLUTION stands outside of a solution cell or within a solution, or END SOLUTION is missing.
     """
     from nbgrader.preprocessors import (
         CheckCellMetadata,
@@ -70,7 +70,10 @@ def released(source: NotebookNode) -> NotebookNode:
 
 
 def _tidy(cell: NotebookNode) -> None:
-    """Change a cell: remove the empty lines at its end, and the tags that only a solution needs."""
+    """Change a cell: remove the empty lines at its end, and the tags that only a solution needs.
+
+    A cell that only the exercise shows loses the tag remove-cell too.
+    """
     cell.source = cell.source.rstrip()
     tags = [tag for tag in cell.metadata.get("tags", []) if not tag.startswith("nbval")]
     if EXERCISE_ONLY in tags:
@@ -89,7 +92,7 @@ def written(notebook: NotebookNode) -> str:
 def release(solutions: Path, exercises: Path) -> list[Path]:
     """Write every exercise that is missing or differs from its solution, and return the paths of those written.
 
-    Errors are those of `released`.
+    No file is removed. Errors are those of `released`.
     """
     changed = []
     for exercise, text in _expected(solutions, exercises):
@@ -103,7 +106,7 @@ def release(solutions: Path, exercises: Path) -> list[Path]:
 def release_without_solutions(solutions: Path, chapters: Path, handout: Path) -> list[Path]:
     """Write the folder for learners: the exercises, the chapters, and the pages that they link to. Return its files.
 
-    The first cell of each notebook says how to install the package.
+    The setup cell of each notebook is replaced by one that says how to install the package.
 
     Raises:
         FileExistsError: the folder already contains solutions.
@@ -160,8 +163,8 @@ def _say_how_to_install(file: Path) -> None:
 def release_for_nbgrader(solutions: Path, source: Path) -> list[Path]:
     """Write the `source/` folder of an nbgrader course, from which nbgrader's own commands release and grade.
 
-    Each notebook becomes an assignment. The answers stay, between BEGIN SOLUTION and END SOLUTION. Only cells with the
-    tag solution-only are removed. Returns the files.
+    Each notebook becomes an assignment, `source/03_scaling/03_scaling.ipynb`. The answers stay, between BEGIN SOLUTION
+    and END SOLUTION. Only cells with the tag solution-only are removed. Returns the files.
     """
     files = []
     for path in sorted(solutions.glob("*.ipynb")):

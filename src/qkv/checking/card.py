@@ -238,7 +238,10 @@ def in_words(slug: str) -> str:
 
 
 def wrapped(text: str) -> list[str]:
-    """Return the lines of a text for plain output, cut after MAX_MESSAGE characters."""
+    """Return the lines of a text for plain output, about WIDTH columns wide; an empty text has none.
+
+    The text is cut after MAX_MESSAGE characters.
+    """
     if language().startswith("zh"):
         return _wrapped_chinese(text[:MAX_MESSAGE])
     return textwrap.wrap(text[:MAX_MESSAGE], WIDTH, break_on_hyphens=False)
@@ -247,7 +250,7 @@ def wrapped(text: str) -> list[str]:
 def _wrapped_chinese(text: str) -> list[str]:
     """Return the lines of a Chinese text. A Chinese character is two columns wide.
 
-    No line begins with a space or a punctuation mark that belongs to the line before.
+    No line begins with a space or a punctuation mark that belongs to the line before, so one may be longer than WIDTH.
     """
     lines, used = [""], 0
     for word in re.findall(r"[\x21-\x7e]+ ?|.", text):

@@ -179,7 +179,10 @@ def _report_on(
 
 
 def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
-    """Say which line of an answer mixes tokens or examples. Empty if none does, or if it cannot be followed."""
+    """Say which line of an answer mixes tokens or examples by mistake.
+
+    Empty if none does, if the answer cannot be followed or not in time, or if the question names no axis of tokens.
+    """
     if question.tokens is None:
         return ""
     try:
@@ -194,7 +197,7 @@ def _line_that_mixes(question: Question, answer: Any, case: Case) -> str:
 def _said_in_model(question: Question, answer: Any, report: Report) -> str:
     """Return what a trained model does with an answer in the place of ours.
 
-    It is empty if the question has no model, or if the answer was not attempted.
+    It is empty if the answer was not attempted, and where `say_in_model` is empty.
     """
     if question.in_model is None or report.status == "not attempted":
         return ""
@@ -204,7 +207,7 @@ def _said_in_model(question: Question, answer: Any, report: Report) -> str:
 
 
 def _report(question: Question, verdict: Verdict, printed: str = "", mixing: str = "") -> Report:
-    """Return the report of a verdict, with what the answer printed and which line mixes tokens."""
+    """Return the report of a verdict, with what a wrong answer printed and which line mixes tokens ("": none)."""
     passed = verdict.status == "passed"
     points, max_points = float(question.points if passed else 0), float(question.points)
     card = Card(
@@ -284,14 +287,20 @@ def _save(report: Report) -> None:
 
 
 def _ideas(question_id: str, kept: dict[str, Any]) -> list[str]:
-    """Return the slugs recognised in the checks of a question, in earlier sessions and in this one."""
+    """Return the slugs of the wrong ideas recognised in the checks of a question, in earlier sessions and in this one.
+
+    `kept` is the question's saved record, {} if there is none.
+    """
     earlier = kept.get("ideas", [])
     ideas = [idea for idea in earlier if isinstance(idea, str)] if isinstance(earlier, list) else []
     return list(dict.fromkeys([*ideas, *_ideas_met.get(question_id, [])]))
 
 
 def _row(question: Question, kept: dict[str, Any]) -> Row:
-    """Return the row of a question in the bar, from the last check of this session or the record of earlier ones."""
+    """Return the row of a question in the bar, from the last check of this session or the record of earlier ones.
+
+    `kept` is that record, {} if there is none.
+    """
     report = _reports.get(question.id)
     if report is not None:
         return Row(question.id, translated(question.title), report.status, report.points, report.max_points)

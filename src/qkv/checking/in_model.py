@@ -38,9 +38,9 @@ BEGINNING = "the dog chased"
 def say_in_model(question: Question, answer: Any, passed: bool) -> str:
     """Return a sentence about what a trained model does with an answer in the place of ours.
 
-    It is empty if the question has no model, if the model does not run with the answer, and for a wrong answer with
-    which it does as well as with ours. The weights are read anew each time, so nothing that an answer does to a model
-    lasts.
+    It is empty if the question has no model, if the model does not run with the answer or not in time, and for a wrong
+    answer with which it does as well as with ours. The weights are read anew each time, so nothing that an answer does
+    to a model lasts.
     """
     if question.in_model is None:
         return ""
@@ -99,9 +99,9 @@ def n_right(tagger: Tagger, put: InModel, answer: Any, drawn: list[Sentence]) ->
 
 
 def _nouns(tagger: Tagger, put: InModel, answer: Any, batch: list[Sentence]) -> Tensor:
-    """Return the number of the noun that the tagger, with the answer in it, finds for each *it*.
+    """Return the index in `tagger.nouns` of the noun that the tagger, with the answer in it, finds for each *it*, (B,).
 
-    It is −1 if a logit is not finite.
+    It is −1 if a logit is not finite. The sentences have one length, unless `put.padded`.
     """
     ids = tagger.vocabulary.encode([sentence.words for sentence in batch])
     places = Places()
@@ -168,7 +168,8 @@ def written(writer: Writer, put: InModel, answer: Any, ids: Tensor) -> Tensor:
 def as_ours(writer: Writer, ids: Tensor, n_given: int) -> Tensor:
     """Return for each text (B, n) whether the writer alone would have continued its `n_given` first words the same way.
 
-    Words after <end> do not count. This takes one run for all words, because the writer is causal.
+    The result is bool (B,). Words after <end> do not count. This takes one run for all words, because the writer is
+    causal.
     """
     new, likeliest = ids[:, n_given:], writer(ids[:, :-1])[:, n_given - 1 :].argmax(-1)
     ends = new == writer.vocabulary.ids[END]

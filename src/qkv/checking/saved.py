@@ -20,7 +20,10 @@ Record = dict[str, dict[str, Any]]  # by question id: status, points, ideas
 
 
 def path() -> Path:
-    """Return the path of the file: in $QKV_STATE_DIR, or in this system's folder for the state of programs."""
+    """Return the path of progress.json: in $QKV_STATE_DIR, or in this system's folder for the state of programs.
+
+    The file need not exist.
+    """
     if "QKV_STATE_DIR" in os.environ:
         return Path(os.environ["QKV_STATE_DIR"]) / "progress.json"
     if sys.platform == "win32":
@@ -33,7 +36,10 @@ def path() -> Path:
 
 
 def load(chapter: int) -> Record:
-    """Return the saved record of a chapter for the working directory; empty if there is none or it cannot be read."""
+    """Return the saved record of a chapter for the working directory; empty if there is none or it cannot be read.
+
+    Entries that are no dictionaries are left out.
+    """
     record = _read().get(_key(chapter), {})
     if not isinstance(record, dict):
         return {}
@@ -41,15 +47,19 @@ def load(chapter: int) -> Record:
 
 
 def save(chapter: int, record: Record) -> None:
-    """Save a chapter's record for the working directory. If that fails, do nothing."""
+    """Save a chapter's record for the working directory, in place of what was saved. If that fails, change nothing."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
         file = path()
         everything = _read() | {_key(chapter): record}
         file.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=file.parent, suffix=".json")
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(everything, stream, indent=1)
-        os.replace(name, file)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                json.dump(everything, stream, indent=1)
+            os.replace(name, file)
+        except BaseException:
+            os.unlink(name)
+            raise
 
 
 def _read() -> dict[str, Any]:

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Grade the notebooks that the command line names, print a summary, and return the exit status.
 
     It is 0 if all notebooks were graded, 1 if some were not or this machine fails, and 2 for bad usage or if no sandbox
-    is available.
+    is available. The results are written to the folder `args.out`, or to `graded` if it is None.
     """
     out = args.out or Path("graded")
     refusal = "" if args.scheduler else sandbox.why_unavailable()
@@ -70,8 +70,9 @@ def _run_in(
 ) -> int:
     """Grade submissions, with the results in the folder `out`, and print a summary. Return the exit code.
 
-    It is 2 if the overrides name somebody or something unknown, 1 if a submission was not graded, else 0. The seed is
-    the given one, else that of the folder, else a new one, and is written there.
+    It is 2, and nothing is graded, if the overrides name somebody or something unknown; 1 if a submission was not
+    graded, else 0. The seed is the given one, else that of the folder, else a new one, and is written there. Printed
+    too: what the sandbox cannot enforce here, and who of the class's list handed in nothing.
 
     Raises:
         SetupError: the reference solution does not get full marks on this machine.
@@ -121,7 +122,7 @@ def _grade(
 ) -> list[Result]:
     """Grade submissions while a progress bar runs, which shows why one is not graded. Return all results.
 
-    Say how many were graded again because the rules have changed.
+    Say how many were graded again because the rules have changed. Errors are those of `runner.grade_all`.
     """
     with tqdm(total=len(submissions), unit="notebook", file=sys.stderr, dynamic_ncols=True) as bar:
 
@@ -149,10 +150,14 @@ def _grade(
 
 
 def _summary(results: list[Result]) -> int:
-    """Print how many were graded, and their mean score. Return the exit code: 1 if one was not graded, else 0."""
+    """Print how many were graded, and their mean score. Return the exit code: 1 if one was not graded, else 0.
+
+    The mean is of the shares of the points. Files of no exercise, which have 0 maximal points, do not count in it.
+    """
     graded = [result for result in results if result.graded]
     missing = len(results) - len(graded)
-    mean = sum((result.score or 0.0) / result.max_score for result in graded) / len(graded) if graded else 0.0
+    shares = [(result.score or 0.0) / result.max_score for result in graded if result.max_score]
+    mean = sum(shares) / len(shares) if shares else 0.0
     text = t(
         "{n} graded, {missing} not graded; mean score {mean} of the points",
         n=len(graded),

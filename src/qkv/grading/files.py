@@ -55,7 +55,11 @@ class File:
         return self.path.joinpath(*(part for member in self.members for part in _parts(member)))
 
     def parts_below(self, root: Path) -> tuple[str, ...]:
-        """Return the names of the folders, zips and members that lead from `root` to this file."""
+        """Return the names of the folders, zips and members that lead from `root` to this file; its own is the last.
+
+        Raises:
+            ValueError: the file is not below `root`, which is an absolute path.
+        """
         inside = self.path.absolute().relative_to(root).parts
         return (*inside, *(part for member in self.members for part in _parts(member)))
 
@@ -91,10 +95,11 @@ def size_of(file: File) -> int:
 
 
 def members_of(file: File) -> list[File]:
-    """Return the files in a zip; of two with one name, the last.
+    """Return the files in a zip, but not those of zips in it; of two with one name, the last.
 
     Raises:
-        UnreadableError: it is no zip, it has too many files, or its files overlap.
+        UnreadableError: it cannot be read, is no zip or no regular file, has too many files, or its files overlap.
+        MemoryError: there is not enough memory for a zip in another one.
     """
     _close_others(file)
     try:
@@ -116,8 +121,12 @@ _open: dict[tuple[File, int], zipfile.ZipFile] = {}  # the zips that lead to the
 def _archive(file: File) -> zipfile.ZipFile:
     """Open a zip, or return it if it is open: a class's zip is asked for each of its files.
 
+    It stays open until `_close_others` is called with a file that is not in it.
+
     Raises:
         UnreadableError: it is not a regular file, or the zip that it is in cannot be read.
+        zipfile.BadZipFile: it is no zip.
+        OSError: there is no such file, or it cannot be opened.
     """
     _raise_unless_regular(file.path)
     key = (file, file.path.stat().st_mtime_ns)
@@ -139,6 +148,7 @@ def read_bytes(file: File) -> bytes:
 
     Raises:
         UnreadableError: it is not a regular file, is too large, or cannot be read.
+        MemoryError: there is not enough memory for it.
     """
     _close_others(file)
     try:
@@ -162,6 +172,7 @@ def _read_member(file: File) -> bytes:
 
     Raises:
         UnreadableError: it cannot be read, is too large, or is larger than its zip states.
+        MemoryError: there is not enough memory for it.
     """
     try:
         archive = _archive(File(file.path, file.members[:-1]))
@@ -206,7 +217,7 @@ def _raise_unless_regular(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[File]:
-    """Yield the files below a folder, at any depth; links to folders are left out.
+    """Yield the files below a folder, at any depth, in no order; links to folders are left out.
 
     A folder that cannot be listed is yielded too, so that a submission which may be in it is reported.
 

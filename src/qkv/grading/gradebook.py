@@ -26,7 +26,8 @@ from qkv.words import t
 def record(submissions: Sequence[Result], address: str) -> None:
     """Write the grades of these submissions. They replace the grades of an earlier run, but not manual scores.
 
-    A manual score is replaced only by points by hand.
+    A manual score is replaced only by points by hand. A submission that was not graded is flagged for manual grading. A
+    file of no exercise, with 0 maximal points, is left out.
 
     Args:
         submissions: the results to write
@@ -51,7 +52,7 @@ def record(submissions: Sequence[Result], address: str) -> None:
 
 
 def set_aside_if_broken(path: Path) -> None:
-    """Rename a gradebook that cannot be read, and print that a new one is made in its place.
+    """Rename a gradebook that cannot be read, and print to stderr that a new one is made in its place.
 
     Nothing happens if the file is missing or intact.
     """
@@ -103,7 +104,8 @@ def _find_or_make_notebook(book: Any, name: str, submissions: Sequence[Result]) 
 def _record_notebook(book: Any, notebook: Any, submissions: Sequence[Result]) -> None:
     """Add the grades of one notebook's submissions to the transaction that `record` commits.
 
-    nbgrader's API would take a transaction for each grade.
+    A submission that was not graded keeps earlier points. A grade is flagged for manual grading if its submission was
+    not graded, or if it has no automatic or has a manual score. nbgrader's API would take a transaction for each grade.
     """
     from nbgrader.api import Grade, Student, SubmittedAssignment, SubmittedNotebook
 

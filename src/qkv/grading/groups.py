@@ -30,7 +30,10 @@ class Group:
     meter: Path | None = None  # the file with the processor time of all processes that were ever in the group
 
     def processor_seconds(self) -> float:
-        """Return the processor time of the group's processes, in seconds; processes that have ended count too."""
+        """Return the processor time of the group's processes, in seconds; processes that have ended count too.
+
+        The group needs a `meter`.
+        """
         assert self.meter is not None
         text = self.meter.read_text()
         if self.meter.name == "cpu.stat":
@@ -38,7 +41,10 @@ class Group:
         return int(text) / 1e9
 
     def command_in_groups(self, command: list[str]) -> list[str]:
-        """Return a command that first enters the groups and then runs `command` in the same process."""
+        """Return a command that first enters the groups and then runs `command` in the same process.
+
+        Without groups, it is `command` itself.
+        """
         if not self.folders:
             return command
         script = "".join(f"echo $$ > {folder}/cgroup.procs; " for folder in self.folders)
@@ -48,12 +54,13 @@ class Group:
         """Remove the groups, whose processes must have ended; give up on one after a second."""
         for folder in self.folders:
             for _ in range(50):
-                with contextlib.suppress(FileNotFoundError):
-                    try:
-                        folder.rmdir()
-                    except OSError:  # the kernel has not yet removed the last process
-                        time.sleep(0.02)
-                        continue
+                try:
+                    folder.rmdir()
+                except FileNotFoundError:
+                    break
+                except OSError:  # the kernel has not yet removed the last process
+                    time.sleep(0.02)
+                    continue
                 break
 
 
@@ -61,7 +68,8 @@ def make(memory: int, processes: int) -> Group:
     """Make the groups of a worker, which limit its memory (MB) and its number of processes.
 
     Both limits come on top of what the worker itself needs. Each group gets the same share of the processors, however
-    many processes are in it. Where the system does not allow groups, the result has none.
+    many processes are in it. Where the system does not allow groups, the result has none. Groups that killed graders
+    left behind are removed first.
     """
     remove_abandoned()
     name = f"qkv-{os.getpid()}-{next(_numbers)}"
@@ -102,7 +110,7 @@ def _add(group: Group, folder: Path, limits: dict[str, str], meter: str = "") ->
 
 @cache
 def remove_abandoned() -> None:
-    """Remove the groups of graders that were killed before they could remove them."""
+    """Remove the groups of graders that were killed before they could remove them. Only the first call does it."""
     for folder in [*ROOT.glob("qkv-*-*"), *ROOT.glob("*/qkv-*-*")]:
         maker = folder.name.split("-")[1]
         if maker.isdecimal() and not Path(f"/proc/{maker}").exists():

@@ -53,6 +53,7 @@ class Overrides:
         """Return a result with the points of this table; the same result if no line is about it.
 
         A line about the whole notebook sets its score, also if it could not be graded. The reason says what is by hand.
+        Of several lines about the same points, the last counts, whether it is about everybody or this student.
         """
         lines = [line for line in self.lines if line.is_about(result)]
         by_question = {line.what: line for line in lines}
@@ -70,7 +71,10 @@ class Overrides:
         return replace(result, status="graded", score=whole.points_of(result.max_score), reason=reason, by_hand=True)
 
     def problems(self, students: Iterable[str], notebooks: Iterable[str]) -> list[str]:
-        """Return a sentence for each line that is about nobody, or about nothing that exists."""
+        """Return a sentence for each line that is about nobody, or about nothing that exists.
+
+        It is about one of these students or everybody, and about one of these notebooks or a question of the course.
+        """
         known, names = set(students), set(notebooks)
         said = []
         for line in self.lines:
@@ -118,7 +122,8 @@ def read_overrides(path: Path) -> Overrides:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a column is missing, or a cell of points has neither a number of points nor "full".
+        ValueError: the file is no table, or has no column for the student, the question or the points; or a cell of
+            points is neither a number from 0 to `MOST` nor "full".
     """
     head, *rows = read_table(path) or [[]]
     names = [cell.strip().casefold() for cell in head]
@@ -148,10 +153,10 @@ def read_overrides(path: Path) -> Overrides:
 
 
 def _points(text: str, path: Path) -> float | None:
-    """Return the points in a cell of the table; None stands for all points.
+    """Return the points in a cell of the table; None stands for all points. `path`, the table, is for the message.
 
     Raises:
-        ValueError: the cell is neither a number of at most MOST nor the word for all points.
+        ValueError: the cell is neither a number from 0 to MOST, with a point or a comma, nor the word for all points.
     """
     try:
         points = None if text.casefold() == FULL else number(float(text.replace(",", ".")))

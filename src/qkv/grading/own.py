@@ -131,7 +131,7 @@ def _environment() -> dict[str, str]:
 def _parse_output(stdout: str) -> ChildOutput:
     """Separate the child's messages, the lines of JSON, from its feedback.
 
-    Of the messages, the last activity and the result are returned. Lines that are no JSON are left out.
+    Of the messages, the last activity and the result are returned. A message that is no JSON is left out.
     """
     output = ChildOutput()
     for line in stdout.splitlines(keepends=True):
@@ -170,6 +170,9 @@ def main(path: str, skipped: dict[str, str], timeout: float) -> None:
         path: the notebook
         skipped: for each cell or answer to skip, why
         timeout: seconds of processor time for all of it
+
+    Raises:
+        UnreadableError: the file cannot be read or is no notebook, or checks no question of this course.
     """
     from qkv.sandboxed import cells  # imports IPython
 

@@ -119,7 +119,8 @@ def cell(reply: Reply) -> CellReply | Check:
 def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Container[bytes] = ()) -> ObserveReply:
     """Read what an answer did in these cases: it was traced, was stopped, or could not be run at all.
 
-    A reply whose fingerprint is in `known` is not read again: an equal reply about the same cases was valid.
+    A reply whose fingerprint is in `known` is not read again: an equal reply about the same cases was valid. With
+    `gradients`, the second runs must have those of the cases that want them; without, a reply must have none.
 
     Raises:
         ReplyError: the reply is none of these, or does not fit the cases.
@@ -153,7 +154,8 @@ def observed(reply: Reply, cases: Sequence[Case], gradients: bool, known: Contai
 def joined(replies: Sequence[ObserveReply]) -> ObserveReply:
     """Join the replies about the cases of a question into one.
 
-    If an answer could not be run or was stopped in a case, the first such reply is returned.
+    If one has no traces, because the answer could not be run or was stopped, or because an equal reply is known, the
+    first such reply is returned. The fingerprint is empty if one reply has none.
     """
     for reply in replies:
         if reply.kind != "traced":
@@ -187,7 +189,7 @@ def call(reply: Reply, benches: Sequence[hidden.Bench]) -> Call:
 
 
 def _numbers(reply: Reply, tree: Any, most: int, depth: int = 0) -> tuple[Any, int]:
-    """Read tensors and numbers, in lists and tuples, with at most `most` numbers in total.
+    """Read tensors, numbers and None, in lists and tuples, with at most `most` numbers in total. None counts as one.
 
     Returns:
         the value, and how many more numbers the call may have
@@ -273,7 +275,7 @@ class Reply:
         require(self.skipped or self.position == len(self.content[1]), "no bytes after the last tensor")
 
     def tensor(self, tree: Any, fits: Callable[[torch.dtype, tuple[int, ...]], bool]) -> Tensor:
-        """Read the next tensor, whose dtype and shape `fits` accepts.
+        """Read the next tensor, whose dtype and shape `fits` accepts. In `tree` they are `["tensor", dtype, *sizes]`.
 
         Raises:
             ReplyError: it has another dtype or shape, or too few bytes.
@@ -294,7 +296,8 @@ class Reply:
     def plain(self, tree: Any, depth: int = 0) -> Any:
         """Read a value that `recording.record` can return.
 
-        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values.
+        That is None, a bool, a number, a text, a tensor, an `OtherValue`, or a list or tuple of such values. `depth` is
+        the number of lists and tuples around it.
 
         Raises:
             ReplyError: it is another value, or is too large or too deep.
@@ -323,7 +326,7 @@ class Reply:
 
 
 def read(frame: bytes | bytearray, number: int, schema: Callable[[Reply], T]) -> T:
-    """Read the reply to the request with this number.
+    """Read the reply to the request with this number, as `schema` reads it, from its bytes, to its end.
 
     Raises:
         ReplyError: the reply does not fit the schema.
@@ -391,7 +394,7 @@ def whole_number(tree: Any, most: int) -> int:
 
 
 def _trace(reply: Reply, tree: Any, case: Case, gradients: bool) -> Trace:
-    """Return the trace of one run.
+    """Return the trace of one run in this case. `gradients` says whether gradients were asked for.
 
     Raises:
         ReplyError: it does not fit the case, for example with too few results, or with gradients that nobody asked for.
@@ -440,6 +443,8 @@ def _results(reply: Reply, tree: Any, script: Sequence[Step]) -> tuple[Any, ...]
 
 def _result(reply: Reply, tree: Any, step: Step) -> Any:
     """Return the result of a step: None for a step that makes an object, shapes of parameters for `load`, else a value.
+
+    A step with several calls has one tensor of their integers, or a tuple with the first `recording.MAX_ITEMS` results.
 
     Raises:
         ReplyError: a step of this kind cannot have such a result.
@@ -501,6 +506,8 @@ def _loaded(script: Sequence[Step]) -> list[Step]:
 def _absent(tree: Any, loads: Sequence[Step], results: dict[int, Any]) -> tuple[str, ...]:
     """Return the names of the biases that an object does not have.
 
+    `results` has the shapes of the parameters of each "load" step, by the step's `id`.
+
     Raises:
         ReplyError: one is no such bias, or its weight is absent too: weights are compared.
     """
@@ -520,7 +527,7 @@ def _absent(tree: Any, loads: Sequence[Step], results: dict[int, Any]) -> tuple[
 def _at_the_end(reply: Reply, tree: Any, case: Case, done: int) -> tuple[tuple[int, Any], ...]:
     """Return the results of the steps as they are after the last step, each with the step's index.
 
-    Only results that are objects are there, and only if the case has several steps.
+    Only results that are objects are there, and only if the case has several steps. The first `done` steps returned.
 
     Raises:
         ReplyError: there are others.
@@ -544,7 +551,7 @@ def _handed_over(case: Case, done: int, raised: bool) -> list[tuple[Where, Any]]
 def _handed(
     reply: Reply, tree: Any, original: list[tuple[Where, Any]], absent: tuple[str, ...], some: bool
 ) -> tuple[tuple[Where, Any], ...]:
-    """Return the inputs as they are after the run, each with its place.
+    """Return the inputs as they are after the run, each with its place. `original` has them as they were sent.
 
     All inputs must be there, except absent biases. With `some`, loaded weights may be missing, because not all of them
     were loaded.
@@ -568,7 +575,11 @@ def _handed(
 
 
 def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
-    """Read an input as it is after the run; a list may have grown by one member (`running` cuts it there)."""
+    """Read an input as it is after the run; a list may have grown by one member (`running` cuts it there).
+
+    Raises:
+        ReplyError: it has grown more, or is no value that `Reply.plain` can read.
+    """
     if not isinstance(original, list):
         return reply.plain(tree)
     members = items(tree, "list")
@@ -577,7 +588,7 @@ def _afterwards(reply: Reply, tree: Any, original: Any) -> Any:
 
 
 def _generators(reply: Reply, tree: Any, begun: Sequence[Step]) -> tuple[tuple[int, Tensor], ...]:
-    """Return each generator's seed and state after the run.
+    """Return each generator's seed and state after the run. `begun` are the steps that were started.
 
     Raises:
         ReplyError: there are more or fewer than the case has, or other values.
@@ -591,7 +602,13 @@ def _generators(reply: Reply, tree: Any, begun: Sequence[Step]) -> tuple[tuple[i
 def _gradients(
     reply: Reply, tree: Any, original: list[tuple[Where, Any]], absent: tuple[str, ...]
 ) -> tuple[tuple[Where, Tensor | None], ...]:
-    """Read the gradient of each floating-point input and parameter: None, or a tensor of the same shape."""
+    """Read the gradient of each floating-point input and parameter: None, or a tensor of the same shape.
+
+    An input that is a list of tensors has one gradient: the flattened gradients of its members, concatenated.
+
+    Raises:
+        ReplyError: one is missing, or has another shape, or there are others.
+    """
     parts: dict[Where, list[Tensor]] = {}
     for where, value in original:
         if isinstance(value, Tensor) and value.is_floating_point() and where[0] >= 0 and where[1] not in absent:

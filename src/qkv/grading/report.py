@@ -133,7 +133,10 @@ class Section:
 
 
 def exercise_of(name: str) -> str:
-    """Return the name of the exercise in a notebook's name: `03_scaling` for a second copy, `03_scaling (1)`."""
+    """Return the name of the exercise in a notebook's name: `03_scaling` for a second copy, `03_scaling (1)`.
+
+    A name with no exercise in it is returned as it is.
+    """
     match = re.search(r"\d\d_[a-z][a-z0-9_]*", name)
     return match[0] if match else name
 
@@ -208,7 +211,7 @@ def released_code(exercises: Path, name: str) -> str:
 def bars(scores: Sequence[float], most: float) -> list[Bar]:
     """Count the scores in at most ten ranges, each a whole number of points wide. The last includes full marks.
 
-    There are none without scores or points.
+    There are none without scores or points. A score above `most`, the maximal points, counts in the last range.
     """
     if not scores or most <= 0:
         return []

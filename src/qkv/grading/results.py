@@ -85,7 +85,7 @@ class Result:
     """The result of one notebook. `score` is None if the notebook could not be graded, which is not a zero.
 
     Raises:
-        MalformedError: a field has the wrong type, or a number is not finite or is negative.
+        MalformedError: the status is unknown, or a score is not a finite number from 0.
     """
 
     student: str
@@ -104,7 +104,7 @@ class Result:
     source: str = ""  # the code, to compare submissions; it is not written to the file
 
     def __post_init__(self) -> None:
-        """Bring each field to its type and length.
+        """Bring each field to its type and length. A result that is not graded loses its score.
 
         Raises:
             MalformedError: the status is unknown, or a score is no finite number from 0.
@@ -129,7 +129,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Result:
-        """Make a result from the content of a result's JSON file.
+        """Make a result from the content of a result's JSON file. Other fields than those of a result are left out.
 
         Raises:
             MalformedError: a field is missing or has the wrong type, or a number is not finite or is negative.

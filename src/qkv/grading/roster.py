@@ -85,7 +85,8 @@ class Roster:
     def fitting(self, student: str, owner: Owner | None) -> list[Person]:
         """Return the learners of the list that a submission can be from; none if no name fits.
 
-        The first name that fits one learner alone decides. Else all that the first fitting name fits are returned.
+        The first name that fits one learner alone decides. Else all that the first fitting name fits are returned. Of a
+        submission from Moodle only the full name is compared.
         """
         names = [student, *((owner.id, owner.name) if owner else ())]
         if owner and owner.system == "Moodle":  # the number of a participant is in no list
@@ -109,7 +110,7 @@ class Roster:
     def names_of(self, student: str, owner: Owner | None) -> tuple[str, ...]:
         """Return the names that only this learner has: the one shown first, then the folder's, and those of the list.
 
-        A student who is not in the list has only the folder's name.
+        A student who fits nobody in the list, or several, has only the folder's name.
         """
         person = self.person_of(student, owner)
         if person is None:
@@ -145,6 +146,8 @@ NO_ROSTER = Roster()
 def read_roster(path: Path) -> Roster:
     """Read the list of a class. A table without a known column is a list of names without a header.
 
+    Rows without a name, and the row of a gradebook with the points possible, are left out.
+
     Raises:
         OSError: the file cannot be read.
         ValueError: it has no learner.
@@ -165,12 +168,18 @@ def read_roster(path: Path) -> Roster:
 def read_table(path: Path) -> list[list[str]]:
     """Return the rows of a CSV file that are not empty. Commas, semicolons or tabs separate its cells.
 
+    The file is UTF-8, or UTF-16 with its mark. In another encoding, names would be read wrong, so it is refused.
+
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no table.
+        ValueError: it has another encoding, or is no text, or a cell is too long for a table.
     """
     data = path.read_bytes()
     text = data.decode("utf-16" if data.startswith(UTF16) else "utf-8-sig", "replace")
+    if "\ufffd" in text or "\0" in text:  # as in another encoding, or in a spreadsheet's own format
+        raise ValueError(
+            t("{path} is not a table (CSV) in UTF-8. Save it as “CSV UTF-8” in your spreadsheet.", path=path)
+        )
     first = next(iter(text.splitlines()), "")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
     try:

@@ -33,7 +33,7 @@ def version_of_rules(*limits: float | str, package: Path = PACKAGE) -> str:
 
 @cache
 def _hash_of(package: Path) -> str:
-    """Return the hash of the names and the contents of the files that decide marks."""
+    """Return the hash of the names and the contents of the files that decide marks. A process computes it once."""
     total = hashlib.sha256()
     for path in sorted(package.rglob("*")):
         inside = path.relative_to(package)

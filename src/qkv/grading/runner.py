@@ -65,7 +65,7 @@ def grader_of(settings: Settings) -> Grader:
 
 
 def grade_one(work: Work, settings: Settings, alone: bool = False) -> Result:
-    """Grade a submission in this process.
+    """Grade a submission in this process, which from then on speaks the language of the settings.
 
     Raises:
         AgainError: the machine may be why it cannot be graded; never if `alone`.
@@ -133,6 +133,7 @@ def grade_all(
 
     Raises:
         SetupError: the reference solution does not get full marks on this machine.
+        OSError: a file or the gradebook cannot be written.
     """
     done: dict[int, Result] = {}
 
@@ -379,9 +380,10 @@ class _ClusterPool:
         return str(self.client.submit(check_reference, chapter, self.settings, pure=False).result())
 
     def results(self, works: Iterable[tuple[int, Work]]) -> Iterator[tuple[int, Result]]:
-        """Grade on the cluster and yield each result when it is there.
+        """Grade on the cluster and yield each result, with its index, when it is there.
 
-        A notebook that the machine may have failed is graded again when nothing else runs.
+        A notebook that raises an error there gets a result that says so. One that the machine may have failed is graded
+        again when nothing else runs.
         """
         from distributed import as_completed
 
@@ -418,7 +420,8 @@ class _ClusterPool:
 def end_with_parent() -> None:
     """Let this process of a pool end when the one that started it ends, and ignore the keyboard's interrupt.
 
-    Both hold an end of a pipe. When the other end is closed, Linux itself kills this process, whatever it computes.
+    Both hold an end of a pipe. When the other end is closed, Linux itself kills this process, whatever it computes. If
+    that has happened already, this process ends here. On other systems only the interrupt is ignored.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

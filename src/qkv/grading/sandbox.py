@@ -67,7 +67,7 @@ class Worker:
     unread: bytes = field(default=b"", repr=False)
 
     def open_session(self, memory: int) -> socket.socket:
-        """Start a session and return the socket that talks to it.
+        """Start a session, which may use `memory` MB, and return the socket that talks to it.
 
         Raises:
             ConnectionError: the worker has ended.
@@ -137,7 +137,7 @@ class Worker:
         return max(map(waiting_seconds, _descendants(self.process.pid)), default=0.0)
 
     def stop(self) -> None:
-        """End the worker and all its processes."""
+        """End the worker and all its processes, and remove its control groups."""
         self.control.close()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -202,10 +202,11 @@ def _own_schedule(pid: int) -> int:
 def start(memory: int = 1024) -> Worker:
     """Start a worker and wait until it is ready for submissions.
 
-    `memory` is the limit of its control groups, in MB.
+    `memory` is how many MB its control groups allow to a submission.
 
     Raises:
-        UnavailableError: the worker did not start; the message is what it wrote to stderr.
+        UnavailableError: the worker did not start; the message is what it wrote to stderr, or its exit status.
+        OSError: the command to start it, such as bubblewrap, is not installed.
     """
     ours, theirs = socket.socketpair()
     group = groups.make(memory, PROCESSES)
@@ -231,7 +232,10 @@ def start(memory: int = 1024) -> Worker:
 
 @cache
 def why_unavailable() -> str:
-    """Try to start a worker and a session. Return why this is not possible on this system, or "" if it is."""
+    """Try to start a worker and a session. Return why this is not possible on this system, or "" if it is.
+
+    A process tries it once.
+    """
     if not sys.platform.startswith("linux"):
         return t("bubblewrap needs Linux, and this is {system}.", system=sys.platform)
     if shutil.which("bwrap") is None:
@@ -318,7 +322,7 @@ def sandboxed_command(control: int) -> list[str]:
 def python_command(control: int) -> list[str]:
     """Return the command that runs the worker in isolated Python: no user packages, no PYTHON* variables.
 
-    `control` is the file descriptor of the socket to the grader.
+    `control` is the file descriptor of the socket to the grader. One more argument has to follow: the scratch folder.
     """
     code = f"import sys; sys.path.insert(0, {INSIDE!r}); from qkv.sandboxed.worker import main; main()"
     itself = os.path.abspath(sys.executable)  # a path with ".." can lead through a folder that the sandbox lacks
@@ -327,6 +331,8 @@ def python_command(control: int) -> list[str]:
 
 def bwrap_options(folders: dict[str, str], course: str = str(MOUNTED)) -> list[str]:
     """Return bubblewrap's options: the worker sees Python, its packages and one package of the course, read-only.
+
+    The last is `--`; the command follows it.
 
     Args:
         folders: maps each folder that is mounted to the path at which the worker sees it
@@ -455,7 +461,10 @@ def _may_hold_packages(name: str, parent: str) -> bool:
 
 
 def hidden_paths(folders: Iterable[str]) -> list[str]:
-    """Return the paths of the course's files to hide, under every path that leads to them through these folders."""
+    """Return the paths of the course's files to hide, under every path that leads to them through these folders.
+
+    All exist, and none of them is in another one.
+    """
     shown = tuple(folder for folder in folders if folder not in SYSTEM or not os.path.islink(folder))
     own = Path(qkv.__file__).resolve().parent
     above = own.parents[1]

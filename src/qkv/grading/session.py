@@ -158,9 +158,12 @@ class Grader:
         return result(work, self.settings, questions, marks, reason, tuple(attempt.missing), attempt.failed_cells())
 
     def reference_passes(self, question: Question) -> bool:
-        """Check whether the reference solution gets full points on this machine.
+        """Check whether the reference solution gets full points for this question on this machine.
 
         It runs in a new worker, for which the present one is ended, unless it passed less than `REFERENCE_SECONDS` ago.
+
+        Raises:
+            AgainError: its session waited for a processor, and other notebooks are graded at the same time.
         """
         if time.monotonic() - self.reference_passed.get(question.id, -REFERENCE_SECONDS) < REFERENCE_SECONDS:
             return True
@@ -174,7 +177,7 @@ class Grader:
         return False
 
     def cases_of(self, question: Question) -> list[Case]:
-        """Return the question's inputs. They depend only on the question, the seed and the secret."""
+        """Return the question's inputs, drawn once. They depend only on the question, the seed and the secret."""
         if question.id not in self.cases:
             settings = self.settings
             drawn = hashlib.sha256(f"{settings.secret}/{settings.seed}/{question.id}".encode()).digest()
@@ -182,7 +185,10 @@ class Grader:
         return self.cases[question.id]
 
     def encoded_cases_of(self, question: Question) -> list[wire.Encoded]:
-        """Return the question's inputs, encoded once for all sessions: a list of cases for each message."""
+        """Return the question's inputs, encoded once for all sessions: a list of cases for each message.
+
+        All cases are in one message; only a test of implementations gets one message for each case.
+        """
         if question.id not in self.encoded_cases:
             cases = [strip_case(case) for case in self.cases_of(question)]
             messages = [[case] for case in cases] if question.of_implementations else [cases]
@@ -378,7 +384,10 @@ class _Attempt:
         raise FaultError(t("no session could be started: {why}", why=translated(why)))
 
     def run_cells(self, session: _Session) -> bool:
-        """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell."""
+        """Run the notebook's cells. Return False if the session ended or a limit was reached before the last cell.
+
+        Errors are those of `run`.
+        """
         for number, source in enumerate(self.sources, 1):
             if self.limit_reached():
                 return False
@@ -392,7 +401,7 @@ class _Attempt:
         """Run a cell, and mark the answers that are passed to its checks.
 
         A cell that ends the session is skipped in later sessions, if it is to blame. After each check, this process
-        gives the cell its full time again; the timers inside the session stop it earlier.
+        gives the cell its full time again; the timers inside the session stop it earlier. Errors are those of `run`.
         """
         try:
             reply = self.ask(session, replies.cell, do="cell", source=source, number=number)
@@ -431,6 +440,9 @@ class _Attempt:
     def check(self, session: _Session, asked: str, place: tuple[int, int]) -> None:
         """Mark the answer that was passed to a check, unless an earlier session already came this far and marked it.
 
+        A question that is not graded here is passed over, and so is a check that is not the only one to be observed.
+        Errors are those of `run`.
+
         Args:
             session: the session, which waits in the check
             asked: the id of the question
@@ -450,7 +462,7 @@ class _Attempt:
     def mark_rest(self, session: _Session) -> bool:
         """Mark the questions that no check asked about, and return whether all are marked.
 
-        It stops early if an answer ends the session or a limit is reached.
+        It stops early if an answer ends the session or a limit is reached. Errors are those of `run`.
         """
         for question in self.unmarked():
             if session.ended or self.limit_reached():
@@ -462,7 +474,8 @@ class _Attempt:
         """Let the session run an answer, and keep its reply to be judged, in the place of an earlier one.
 
         If the answer ends the session, it gets 0 points, unless the reference does too: a FaultError. Return False if
-        it has to be tried again in the next session, because the worker ended.
+        it has to be tried again in the next session, because the worker ended, else True. An AgainError is raised as in
+        `run`.
         """
         started = time.monotonic()
         if self.handing - {question.id}:
@@ -492,7 +505,7 @@ class _Attempt:
         """Judge the last answer to a question, and store the grade.
 
         If the judge fails, it gets 0 points, or a FaultError is raised if the reference does not pass either. The
-        session, if given, is closed for that.
+        session, if given, is closed for that. An AgainError can come from `reference_passes`.
         """
         seen, seconds = self.seen.pop(question.id)
         started = time.monotonic()
@@ -510,6 +523,7 @@ class _Attempt:
         """Raise FaultError if the reference solution fails too: then the answer did not cause the crash.
 
         The time of the reference does not count for the notebook. For the reference solution itself, nothing is tried.
+        `crash` says what happened. An AgainError can come from `reference_passes`.
         """
         started = time.monotonic()
         passes = self.trusted or self.grader.reference_passes(question)
@@ -567,7 +581,7 @@ class _Attempt:
     def known(self, question: Question) -> dict[bytes, Verdict]:
         """Return the known verdicts on a question, by the fingerprint of the reply.
 
-        None is known of one's own numbers, where an equal reply may be right for another student.
+        For numbers of one's own, where an equal reply may be right for another student, it is an empty dictionary.
         """
         personal = question.personal and self.names
         return {} if personal else self.grader.known_verdicts(question)
@@ -753,6 +767,8 @@ class _Session:
     def wait_for_reply(self, seconds: float) -> float:
         """Wait until a reply begins, and return the seconds within which all of it has to arrive.
 
+        The session may use `seconds` of processor time. `used` and `starved` then say what it took.
+
         Raises:
             TimeoutError: the session used up its processor time or its time by the clock.
         """
@@ -821,7 +837,7 @@ def answer_call(call: replies.Call) -> dict[str, Any]:
 
 
 def _to_answer(question: Question, verdict: Verdict, seconds: float) -> Answer:
-    """Return a verdict as a row of the result."""
+    """Return a verdict as a row of the result: all points if the answer has passed, else none."""
     return Answer(
         id=question.id,
         points=float(question.points if verdict.status == "passed" else 0),

@@ -71,7 +71,7 @@ def grades(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
 
 
 def missing(submissions: Sequence[Result], group: Class) -> dict[str, list[Person]]:
-    """Return, for each notebook, the learners of the list who did not hand it in."""
+    """Return, for each notebook that somebody handed in, the learners of the list who did not."""
     there: dict[str, list[tuple[str, Owner | None]]] = {}
     for s in submissions:
         there.setdefault(s.notebook, []).append((s.student, group.owners.get(s.student)))
@@ -86,8 +86,10 @@ def unclear(submissions: Sequence[Result], group: Class) -> list[str]:
 def canvas(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table for Canvas' gradebook import, which finds a learner by ID, SIS ids or login name.
 
-    Learners who are not of Canvas, or have no ID, are left out. The ID is in the names of the files that Canvas hands
-    out, but not if it hands them out without names.
+    Learners whose files came from another system are left out. So are those of Canvas whose ID is neither in the list
+    nor in the names of their files, where it is unless Canvas hands them out without names. Where no system named a
+    file's learner, and the list has no login name, the student's name here is taken for it. The first row has the
+    maximal points.
     """
     notebooks = _columns(submissions)
     most = [_points(max_score) for max_score in notebooks.values()]
@@ -110,7 +112,9 @@ def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
     """Return a CSV table for Moodle's grade import, which finds a learner by user name or e-mail address.
 
     The names of the files that Moodle hands out have neither: these learners are in the table only if the list of the
-    class has them. `moodle_worksheet` needs no list.
+    class has them. E-mail addresses are used if a list is given and has no user names. `moodle_worksheets` needs no
+    list. Learners whose files came from another system are left out. Where no system named a file's learner, and the
+    list has no user name, the student's name here is taken for it.
     """
     notebooks = _columns(submissions)
     by_mail = bool(group.roster.people) and not any(person.get("username") for person in group.roster.people)
@@ -125,7 +129,7 @@ def moodle(submissions: Sequence[Result], group: Class = NOTHING_KNOWN) -> str:
 
 
 def moodle_worksheets(submissions: Sequence[Result], group: Class) -> dict[str, str]:
-    """Return Moodle's grading worksheet for each notebook that came from Moodle.
+    """Return Moodle's grading worksheet (CSV) for each notebook that came from Moodle, by its name without .ipynb.
 
     It finds a learner by the number of the participant, which is in the names of the files that Moodle hands out.
     """
@@ -140,7 +144,10 @@ def moodle_worksheets(submissions: Sequence[Result], group: Class) -> dict[str, 
 
 
 def blackboard(submissions: Sequence[Result], group: Class) -> str:
-    """Return a CSV table for Blackboard's Grade Center, which finds a learner by user name."""
+    """Return a CSV table for Blackboard's Grade Center, which finds a learner by user name.
+
+    Learners whose files came from another system are left out.
+    """
     notebooks = _columns(submissions)
     rows = [
         [student, *(scores.get(column, "") for column in notebooks)]

@@ -98,7 +98,7 @@ def lines_of(source: str) -> frozenset[str]:
 
 
 def own_code(source: str, given: frozenset[str], known: frozenset[str]) -> str:
-    """Return a submission's own tokens as a string with one character for each token. Strings compare fast.
+    """Return a submission's first `MAX_TOKENS` own tokens as a string of one character each. Strings compare fast.
 
     The lines in `given` do not count. All names that the learner chose, those not in `known`, become the same
     character, so that renaming hides no copy. Names of attributes and of called functions stay different.
@@ -131,7 +131,7 @@ def letter(token: str) -> str:
 
 
 def _close_pairs(codes: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """Yield each pair of close texts: both indices and the similarity.
+    """Yield each pair of close texts: both indices and the similarity, which is at least `CLOSE`.
 
     The edit distance of two texts is at least the difference of their character counts. So the counts, which are
     fast to compare, rule out nearly all pairs before the edit distance is computed.

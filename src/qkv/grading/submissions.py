@@ -151,7 +151,7 @@ def exercise_named(stem: str, sources: Iterable[str] = ()) -> str:
 
 
 def is_notebook(file: File) -> bool:
-    """Check whether a file's content is a notebook, whatever its name says."""
+    """Check whether a file's content is a notebook with a code cell, whatever its name says."""
     try:
         return bool(code_cells(read_bytes(file)))
     except UnreadableError:
@@ -183,6 +183,7 @@ def find(paths: Iterable[Path], run: Run = call_here) -> list[Submission]:
 
     Raises:
         FileNotFoundError: a path does not exist.
+        OSError: one of the folders cannot be listed. A folder in it that cannot be listed counts as a submission.
     """
     placed = [(one, *_student_and_stem(one)) for one in _with_owners(_handed_in(list(paths), run), run)]
     reading = _Reading(run, [(one.file, student) for one, student, _ in placed if one.is_notebook])
@@ -220,7 +221,10 @@ class _Reading:
         return student.casefold() in self.over
 
     def is_notebook(self, file: File, student: str) -> bool:
-        """Check whether the content of a file with another name is a notebook."""
+        """Check whether the content of a file with another name is a notebook with a code cell.
+
+        It is subtracted from the learner's budget. If that is used up, the file counts as none.
+        """
         return self.take(file, student) and bool(self.ask(student, False, is_notebook, file))
 
     def exercise(self, file: File, student: str, stem: str) -> str:
@@ -233,7 +237,7 @@ class _Reading:
     def ask(self, student: str, default: Any, function: Callable[..., Any], *about: Any) -> Any:
         """Return what a function that reads a file returns, or the default if the learner is over the budget.
 
-        If it cannot be read, the learner is then over the budget.
+        If it raises `UnreadableError`, the default is returned too, and the learner is then over the budget.
         """
         if self.is_over(student):
             return default
@@ -256,7 +260,7 @@ def _submission(one: _Found, student: str, exercise: str, problem: str = "") -> 
 
 
 def _last_attempt(several: Sequence[Submission]) -> Submission:
-    """Return the submission that counts: the last attempt.
+    """Return the submission that counts: the first file of the last attempt, or of all files if no attempt is known.
 
     Other files of the same attempt are named in its `others`.
     """
@@ -306,6 +310,7 @@ def _handed_in(paths: list[Path], run: Run) -> list[_Found]:
 
     Raises:
         FileNotFoundError: a path does not exist.
+        OSError: one of the folders cannot be listed.
     """
     met: set[File] = set()
     found: list[_Found] = []
@@ -438,7 +443,7 @@ def _under_one_name(one: _Found, names: dict[tuple[str, str], str]) -> _Found:
 
 
 def _student_and_stem(one: _Found) -> tuple[str, str]:
-    """Return the student that a path names, and the file's name without ending and additions.
+    """Return the student that a path names, and the file's name without ending, additions and the student's name.
 
     The first folder or zip below the root names the student. The file's name can name the student only if there is
     none. A folder with the name of an exercise does not count, because nbgrader collects
@@ -465,7 +470,9 @@ def without_additions(stem: str) -> str:
 
 @cache
 def solution_file(chapter: int) -> Path:
-    """Return the path of a chapter's reference solution, in the installed package or in the course's repository.
+    """Return the path of a chapter's reference solution, in the installed package or else in the course's repository.
+
+    Of several, it is the first by name. A process looks for it once.
 
     Raises:
         FileNotFoundError: there is no solution in either place.
@@ -482,7 +489,8 @@ def solution_file(chapter: int) -> Path:
 def chapter_of(name: str, sources: Iterable[str]) -> int:
     """Return the chapter of a notebook.
 
-    The questions that the notebook checks decide, else the answers that it defines, else its name.
+    It is that of most questions that the notebook checks, else that of most answers that it defines, else the one that
+    its name shows.
 
     Raises:
         UnreadableError: none of these shows the chapter.

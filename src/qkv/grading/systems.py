@@ -70,7 +70,10 @@ class Facts:
 
 
 def is_export(names: Collection[str]) -> bool:
-    """Check whether a folder or zip with these files and folders is a whole class, as a system hands it out."""
+    """Check whether a folder or zip with these files and folders is a whole class, as a system hands it out.
+
+    It has Gradescope's metadata, or else at least two names, all in the form of Canvas, Moodle or Blackboard.
+    """
     forms = (CANVAS, MOODLE, BLACKBOARD)
     return METADATA in names or (len(names) > 1 and all(any(form.fullmatch(name) for form in forms) for name in names))
 
@@ -105,7 +108,10 @@ def _own(found: re.Match[str], is_file: bool) -> str:
 
 
 def _gradescope(folder: str, facts: Facts) -> Owner:
-    """Return the learner of one of Gradescope's folders; of a group, all its members together."""
+    """Return the learner of one of Gradescope's folders; of a group, all its members together.
+
+    If the metadata does not name them, the folder's name stands for the student.
+    """
     people = facts.submitters.get(folder, ())
     ids = [str(person.get(":email") or person.get(":sid") or person.get(":name") or "") for person in people]
     names = ", ".join(str(person.get(":name", "")) for person in people)

@@ -44,7 +44,7 @@ def exclusive_access(out: Path) -> Iterator[None]:
     """Lock the results folder against other runs of `qkv grade`, during the block. The folder is made if it is missing.
 
     Raises:
-        OSError: another run has locked the folder.
+        OSError: another run has locked the folder, or it cannot be made or written to.
     """
     out.mkdir(parents=True, exist_ok=True)
     with open(os.open(out / "run.lock", os.O_RDWR | os.O_CREAT | _NO_FOLLOW, 0o644), "w") as stream:
@@ -85,6 +85,8 @@ def remember_seed(out: Path, seed: int) -> None:
 
 def secret_of(out: Path) -> str:
     """Return the secret of a results folder: 128 random bits as text, which the first run writes to the file "secret".
+
+    Only the owner may read that file. One that is damaged is replaced.
 
     Raises:
         OSError: the file cannot be written.
@@ -150,7 +152,11 @@ class Writer:
         return result
 
     def keep(self, earlier: Result) -> Result:
-        """Return the result of an earlier run with points by hand, and write it again if these have changed."""
+        """Return the result of an earlier run with points by hand. It is written again if it has or had some.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
         folder, stem = self._folder_and_stem(earlier.student, earlier.notebook)
         changed = self.overrides.apply(earlier) != earlier or (folder / f"{stem}{CHECKED}").exists()
         return self.write(earlier) if changed else earlier
@@ -160,8 +166,10 @@ class Writer:
     ) -> None:
         """Write the files about the whole class: tables, nbgrader's gradebook and the class report.
 
+        A gradebook in the folder that cannot be read is renamed first.
+
         Args:
-            results: the results, with points by hand
+            results: the results, with points by hand; of several of one student and notebook, the last counts
             group: what is known about the learners
             exercises: the folder with the released notebooks. Lines that were released do not count as copied
 
@@ -200,6 +208,7 @@ def _read(path: Path) -> str:
 
     Raises:
         OSError: the file does not exist, is a symlink, is not a regular file, or is too large.
+        ValueError: it is not UTF-8.
     """
     if path.parent.is_symlink():
         raise OSError(t("{path} is a symlink", path=path.parent))
@@ -222,9 +231,9 @@ def _make_folder(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a temporary file with these permissions, and rename it to `path`.
+    """Write the text into a temporary file with the permissions `mode`, and rename it to `path`.
 
-    So no reader sees half a file, and no symlink is followed.
+    It replaces a file that is there. So no reader sees half a file, and no symlink is followed.
     """
     part = path.with_name(f".{path.name}.part")
     part.unlink(missing_ok=True)

@@ -109,6 +109,7 @@ class View:
 
         Raises:
             ValueError: the view shows arrays, there is no such head, or the family's output projection is not known.
+            KeyError: the view has no such part.
         """
         if self._of is None:
             raise ValueError(t("Heads can be switched off only in a model; this view shows arrays."))
@@ -132,7 +133,7 @@ class View:
         return found
 
     def _answer(self, off: Sequence[Sequence[int]]) -> None:
-        """Measure the heads that the reader has switched off in the widget, unless that is known.
+        """Measure the heads that the reader has switched off in the widget, if any, unless that is known.
 
         Each is [part, layer, head]. If they cannot be switched off, the widget gets the reason instead.
         """

@@ -22,7 +22,8 @@ def stacked(weights: Any) -> Tensor:
         weights  an array (layers, heads, n, n), (heads, n, n) or (n, n), or what a model returned: its outputs, or
                  their `attentions`, a tuple with (1, heads, n, n) for each layer
     Raises:
-        ValueError: there are none, they are those of several texts, or no weights: below 0, nan, or rows above 1.
+        ValueError: there are none, they have another shape, layers of different shapes or several texts, or are no
+            weights: below 0, nan, or with rows of a sum above 1.01.
     """
     given = getattr(weights, "attentions", weights)
     if given is None or (isinstance(given, (list, tuple)) and any(layer is None for layer in given)):

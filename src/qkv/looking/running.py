@@ -97,7 +97,9 @@ def _configs(model: Any) -> list[Any]:
 
 
 def _weights(model: Any, out: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Return the weights of each part of a model, (layers, heads, n_q, n_k).
+    """Return the weights of each part of a model on the first text, (layers, heads, n_q, n_k), float32 on the CPU.
+
+    Parts and layers without weights are left out.
 
     Raises:
         ValueError: the model returns none, or its layers differ in shape.
@@ -202,10 +204,10 @@ class Effect(NamedTuple):
 
 
 def effect(text: Text, intact: Output, changed: Output) -> Effect:
-    """Return what a run with heads off changed: its loss, its likeliest next tokens, and a cosine with the intact run.
+    """Return what a run with heads off changed: its loss, the 5 likeliest next tokens, a cosine with the intact run.
 
-    The cosine is that of the two mean final states. Loss and tokens are left out if the model does not predict next
-    tokens. Padding does not count.
+    The loss is the mean of −ln p of the tokens, in nats. The cosine is that of the two mean final states. If the model
+    does not predict next tokens, the loss is None, and there are no tokens. Padding does not count.
     """
     real = text.inputs.get("attention_mask", torch.ones(1, 1))[0].bool().cpu()
     kept = real.expand(len(intact.states)) if text.wanted is None else torch.ones(len(intact.states), dtype=torch.bool)

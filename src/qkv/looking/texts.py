@@ -16,10 +16,12 @@ from qkv.words import t
 def encode(model: Any, tokenizer: Any, text: Any) -> dict[str, Tensor]:
     """Return the inputs of a model's forward for one text, (1, n) each, on the model's device.
 
-    `text` is a string, ids, or what a tokenizer returned.
+    `text` is a string, ids, or what a tokenizer returned; of this, what `model.forward` does not take is left out. A
+    list of one text counts as this text.
 
     Raises:
-        ValueError: there are several texts or fewer than two tokens, or the model cannot take them.
+        ValueError: `text` is none of these, there are several texts or fewer than two tokens, or the model cannot take
+            them.
     """
     if isinstance(text, (list, tuple)) and len(text) == 1:
         text = text[0]

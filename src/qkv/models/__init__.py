@@ -34,7 +34,9 @@ __all__ = [
 
 
 def load_tagger(weights: str | Path = "tagger") -> Tagger:
-    """Load a trained tagger: "tagger", "tagger-one-layer", "tagger-without-positions", or a file with two layers.
+    """Load a trained tagger: "tagger", "tagger-one-layer" or "tagger-without-positions".
+
+    A Path loads weights of two layers from that file.
 
     Raises:
         FileNotFoundError: there is no such file of weights.
@@ -44,9 +46,10 @@ def load_tagger(weights: str | Path = "tagger") -> Tagger:
 
 
 def load_repeater(weights: str | Path = "repeater", step: int | None = None) -> Repeater:
-    """Load a trained repeater: "repeater", "repeater-one-layer", or a file with two layers.
+    """Load a trained repeater: "repeater" or "repeater-one-layer".
 
-    With a step, load the weights that "repeater" had after that step of its training, stored in 8 bits each.
+    A Path loads weights of two layers from that file. With a step, load the weights that "repeater" had after that step
+    of its training, stored in 8 bits each.
 
     Raises:
         ValueError: the step is not one of repeater_steps.

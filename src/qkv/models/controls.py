@@ -101,7 +101,7 @@ def recurrent(seed: int, rate: float = 2e-2) -> float:
 
 
 def one_matrix(seed: int) -> dict[str, float]:
-    """Return the share of *it* right, by the number of training steps, of a tagger whose W_K is its W_Q."""
+    """Return the share of *it* right, by the number of training steps, of a tagger with W_K = W_Q in each layer."""
 
     def with_one_matrix() -> Tagger:
         model = Tagger()
@@ -119,7 +119,7 @@ def one_matrix(seed: int) -> dict[str, float]:
 def _trained(make: Callable[[], Tagger], seed: int, rate: float, steps: int = STEPS[0]) -> Tagger:
     """Make a tagger of another kind, train it on the tagger's sentences, and return it.
 
-    Its first weights and the batches come from the seed; the global random state does not change.
+    Its first weights and the batches come from the seed; the CPU's global random state does not change.
     """
     drawn = sentences("training", N_SENTENCES, seed)
     generator = torch.Generator().manual_seed(seed)
@@ -184,7 +184,7 @@ def layer_2_off_again(seed: int) -> dict[str, float]:
 
 
 def temperatures(seed: int) -> dict[str, list[float]]:
-    """Return the shares of *it* right at each of TEMPERATURES, of taggers that were trained at 0.3, 1 and 3."""
+    """Return the shares of *it* right at each of TEMPERATURES, by the temperature of the training: 0.3, 1 or 3."""
     new = sentences("new", 500, seed=1)
     return {
         str(trained): [
@@ -201,7 +201,7 @@ def temperature_by_layer(seed: int) -> dict[str, dict[str, float]]:
 
 @torch.no_grad()
 def heated(tagger: Tagger) -> dict[str, dict[str, float]]:
-    """Return the shares of *it* right at T = 3 and at T = 10: in both layers, and in one alone ("layer 1", "layer 2").
+    """Return the shares of *it* right at T = 3 and at T = 10: in "both" layers, or in "layer 1" or "layer 2" alone.
 
     In "q", "k" and "v", T is raised in layer 1 alone, and the queries, keys or values of layer 2 come from a run at 1.
     """
@@ -268,8 +268,8 @@ def steps_of_one_layer(seed: int) -> dict[str, float]:
 def trained_without(seed: int) -> dict[str, dict[str, float]]:
     """Return what taggers get right that were trained, and are tested, without one part.
 
-    By the part ("nothing", "feed_forward", "residual"): the share of classes right, that of *it*, and a cosine. It is
-    the mean over all pairs of words after the last layer, in 100 new English sentences with *it*.
+    By the part ("nothing", "feed_forward", "residual"): the shares of "classes" and of "it" right, and the "cosine" of
+    two words after the last layer: its mean over all pairs of words of 100 new English sentences with *it*.
     """
     new = sentences("new", 1000, seed=1)
     english = [s for s in new if s.it and s.language == "english"][:100]
@@ -314,11 +314,11 @@ def verbs_patched(seed: int) -> dict[str, dict[str, int]]:
 
 @torch.no_grad()
 def answers_patched(tagger: Tagger, language: str, differs: str = "adjective") -> dict[str, int]:
-    """Return how many of 100 answers change if vectors after layer 1 come from a sentence with another word.
+    """Return how many of at most 100 answers change if vectors after layer 1 come from a sentence with another word.
 
     `differs` says which word differs, "adjective" or "verb"; the tagger answers differently in the two sentences. The
-    vectors are those of the first noun, of the second noun, of both nouns, and of all other words. With another verb,
-    also those of both nouns and the verb.
+    vectors are those of the "first" noun, of the "second" noun, of "both" nouns, and of all "others". With another
+    verb, also those of "both and verb".
     """
     run, counts = runner(tagger.encoder), {"first": 0, "second": 0, "both": 0, "others": 0}
     counts |= {"both and verb": 0} if differs == "verb" else {}

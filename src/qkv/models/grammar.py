@@ -133,7 +133,12 @@ def draw_from(
     """Draw sentences until one is of this part: "training", "new" or "combination". Return it.
 
     With `only_it`, it is a sentence with *it*. With a rule, *it* stands for the noun that this rule says (`turned`).
+
+    Raises:
+        ValueError: there is no such part, or the rule is not valid.
     """
+    if part not in PARTS:
+        raise ValueError(f"expected one of {', '.join(PARTS)}; got {part!r}")
     while True:
         sentence = turned(draw(random, language), rule)
         if part_of(sentence) == part and (sentence.it is not None or not only_it):
@@ -253,7 +258,7 @@ def act_of(sentence: Sentence) -> str:
 
 
 def part_of(sentence: Sentence) -> str:
-    """Return the part that a sentence belongs to: "training", "new" or "combination"."""
+    """Return the part that a sentence belongs to, by hashes of its words: "training", "new" or "combination"."""
     if any(_kept_out(combination) for combination in combinations(sentence)):
         return "combination"
     return "new" if _kept_out(sentence.words) else "training"
@@ -262,7 +267,7 @@ def part_of(sentence: Sentence) -> str:
 def combinations(sentence: Sentence) -> Iterator[Words]:
     """Yield the two combinations of a sentence with *it*: its nouns; and noun, verb and adjective.
 
-    A sentence without *it* has none.
+    A sentence without *it* has none, and one whose *it* stands for no noun neither.
     """
     if sentence.noun is None:
         return

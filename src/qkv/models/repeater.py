@@ -35,7 +35,7 @@ class Repeater(Decoder):
 
 
 def draw_sequences(batch: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw sequences of N symbols that repeat, each with its own random period.
+    """Draw sequences of N symbols that repeat, each with its own random period, within PERIODS.
 
     Returns:
         ids (B, N), periods (B, 1)

@@ -27,7 +27,7 @@ N_MAX = 11  # the longest sentence of the grammar
 
 
 def tagger_shape(n_layers: int = 2, heads: int = 2, d_hidden: int = 64) -> TransformerShape:
-    """Return the sizes of a tagger: 32 features and, unless others are given, 2 heads per layer."""
+    """Return the sizes of a tagger: 32 features; `d_hidden` is the width of the feed-forward network, 0 for none."""
     return TransformerShape(
         vocab_size=len(grammar_vocabulary()),
         d_model=32,
@@ -97,7 +97,11 @@ class Tagger(nn.Module):
     def run(self, sentences: Sequence[Sequence[str]], **settings: Any) -> Places:
         """Run sentences (lists of known words) through the model, and return the tensors at all places.
 
-        The settings are the keyword arguments of `tag`.
+        The settings are the keyword arguments of `tag`. Each tensor has an axis of sentences first.
+
+        Raises:
+            KeyError: a word is not known.
+            ValueError: there is no sentence, one is too long, or a setting is not valid.
         """
         places = Places()
         places.edits.update(self._edits(places, **settings))
@@ -222,7 +226,10 @@ def _share(right: Tensor, asked: Tensor) -> float:
 
 
 def targets(sentences: Sequence[Sentence]) -> tuple[Tensor, Tensor]:
-    """Return the true class of each word and the true noun of each *it*, (B, n); −1 at all other places."""
+    """Return the true class of each word and the true noun of each *it*, (B, n) each; −1 at all other places.
+
+    A class is its index in CLASSES, and a noun its index in `all_nouns()`.
+    """
     n = max(len(sentence.words) for sentence in sentences)
     nouns = {noun: i for i, noun in enumerate(all_nouns())}
 
@@ -240,7 +247,7 @@ def tagger_loss(
 ) -> Tensor:
     """Return the sum of two mean cross-entropies, in nats: of the classes of all words, and of the nouns of every *it*.
 
-    A target of −1 does not count.
+    A target of −1 does not count. The loss is nan if there is no noun that counts.
     """
     class_logits, noun_logits = tagger(ids, visit)
     return F.cross_entropy(class_logits.mT, true_classes, ignore_index=-1) + F.cross_entropy(

@@ -44,6 +44,9 @@ def sentences(
 
     `part` is "training", "new" or "combination". They are in both languages or in one, of all kinds or only those with
     *it*, and follow the grammar's rule or one of your own (`qkv.models.grammar.turned` says how to write it).
+
+    Raises:
+        ValueError: there is no such part, or the rule is not valid.
     """
     random = Random(f"{part} {seed}")
     return [draw_from(part, random, language, only_it, rule) for _ in range(n)]
@@ -74,11 +77,12 @@ def descend(
     beta_2: float = 0.999,
     warm_up: bool = True,
 ) -> None:
-    """Minimise a loss with AdamW; the learning rate rises at first, and then falls to almost 0.
+    """Train a model with AdamW, in one thread; the learning rate rises at first, and then falls to almost 0.
 
-    after_step(n) is called after n steps, and as after_step(0) before the first. With
-    `progress`, a progress bar of that name is shown. beta_2 is AdamW's β₂; β₁ falls from .95 to .85
-    while the rate rises, and rises again (PyTorch's OneCycleLR). Without `warm_up`, the learning rate only falls.
+    loss() is called in each step, and returns the loss of a batch. after_step(n) is called after n
+    steps, and as after_step(0) before the first. With `progress`, a progress bar of that name is
+    shown. beta_2 is AdamW's β₂; β₁ falls from .95 to .85 while the rate rises, and rises again
+    (PyTorch's OneCycleLR). Without `warm_up`, the learning rate only falls.
     """
     optimiser = torch.optim.AdamW(model.parameters(), learning_rate, (0.9, beta_2), weight_decay=0.01)
     share = 0.3 if warm_up else 0.0  # of the steps, in which the rate rises
@@ -203,9 +207,9 @@ def train_repeater(
 ) -> Repeater:
     """Train a repeater on sequences that are drawn anew at every step, of fewer parts if you like, and return it.
 
-    after_step(n, repeater) is called after n steps, and with n = 0 before the first. The parts are those of
-    `train_tagger`. Without `mask`, the causal mask is left out in training, so that each token sees the next one.
-    `spread` is the standard deviation of the position vectors at the start. The repeater is then in
+    after_step(n, repeater) is called after n steps, and with n = 0 before the first. The parts and the other arguments
+    are those of `train_tagger`. Without `mask`, the causal mask is left out in training, so that each token sees the
+    next one. `spread` is the standard deviation of the position vectors at the start. The repeater is then in
     evaluation mode, its weights rounded to 16 bits.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -269,7 +273,7 @@ def writer_loss(writer: Writer, ids: Tensor) -> Tensor:
 
 
 def _seeded(seed: int, make: Callable[[], Model]) -> Model:
-    """Make a model whose initial weights come from the seed, without changing the global random state."""
+    """Make a model whose initial weights come from the seed. The CPU's global random state stays as it is."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return make()
@@ -307,7 +311,10 @@ def summarise_repeater(repeater: Repeater) -> str:
 
 
 def summarise_writer(writer: Writer) -> str:
-    """Return a line with the share of 200 written sentences that are sentences of the grammar."""
+    """Return a line with the share of 200 written sentences, with seeds 0 to 199, that are sentences of the grammar.
+
+    An adjective that does not go with the verb counts as wrong.
+    """
     written = [writer.vocabulary.split(writer.write(seed=seed)) for seed in range(200)]
     found = [read(words) for words in written]
     right = sum(sentence is not None and (sentence.it is None) == (sentence.noun is None) for sentence in found)
@@ -329,8 +336,11 @@ RECIPES: dict[str, Recipe] = {
 def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
     """Train a model, write its weights into a folder, and return a line that says how good it is.
 
-    `name` is a key of RECIPES. For the repeater, two more files are written: its weights at checkpoints of the
-    training, in 8 bits, and a history of measurements with these weights.
+    The folder is made if it is missing. Without `steps`, it takes those of the recipe. For the repeater, two more files
+    are written: its weights at checkpoints of the training, in 8 bits, and a history of measurements with them.
+
+    Raises:
+        KeyError: `name` is not a key of RECIPES.
     """
     recipe = RECIPES[name]
     steps = recipe.steps if steps is None else steps
@@ -352,9 +362,9 @@ def train(name: str, out: Path, steps: int | None = None, seed: int = 0) -> str:
 def repeater_history(checkpoints: Path) -> dict[str, list[float]]:
     """Measure a repeater at each checkpoint in a file, on 64 sequences. Return lists with a number for each checkpoint.
 
-    The loss is the mean surprise after the first period, in nats. "previous" is the largest score of a head in the
-    first layer, which learns to attend to the previous token. "induction" is the largest score in the second layer,
-    which learns to attend to the token after the same symbol.
+    "steps" has the numbers of the steps. "loss" is the mean surprise after the first period, in nats. "previous" is the
+    largest score of a head in the first layer, which learns to attend to the previous token. "induction" is the largest
+    score in the second layer, which learns to attend to the token after the same symbol.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -75,7 +75,7 @@ class Vocabulary:
         return f"{word!r} is not a word that this model knows. The nearest known words: {', '.join(self.nearest(word))}"
 
     def nearest(self, word: str, n: int = 3) -> list[str]:
-        """Return the n known words of the same script that are most similar to a word."""
+        """Return the n known words of the same script that are most similar to a word, the most similar first."""
         from difflib import SequenceMatcher  # not at the top: it takes as long to import as the rest, and is rare
 
         same_script = [known for known in self.words[1:] if known.isascii() == word.isascii()]

@@ -31,7 +31,7 @@ class Shaped(Protocol):
 
 
 def weights_file(name: str | Path) -> Path:
-    """Return the path of the course's weights with this name; a path is returned as it is.
+    """Return the path of the course's weights with this name; a Path is returned as it is.
 
     Raises:
         FileNotFoundError: there is no such file, also for a path; the message lists the names.
@@ -46,7 +46,8 @@ def weights_file(name: str | Path) -> Path:
 def load_weights(model: Model, name: str | Path) -> Model:
     """Load trained weights into a model, as float32, and return it in evaluation mode without gradients.
 
-    `name` is a name of the course's weights or a path. Errors are those of `weights_file`.
+    `name` is a name of the course's weights or a Path. Errors are those of `weights_file`, and torch's RuntimeError if
+    the weights do not fit the model.
     """
     tensors = load_file(weights_file(name))
     model.load_state_dict({place: tensor.float() for place, tensor in tensors.items()})

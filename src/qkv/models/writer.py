@@ -45,7 +45,7 @@ class Writer(Decoder):
         memory_real: Tensor | None = None,
         visit: Visit = unchanged,
     ) -> Tensor:
-        """Return the logits of the next word, as `Decoder` does; that of padding, id 0, is −∞."""
+        """Return the logits of the next word, (B, n, vocab), as `Decoder` does; that of padding, id 0, is −∞."""
         logits = super().forward(ids, caches, memory, memory_real, visit)
         return logits.index_fill(-1, torch.tensor([0]), -math.inf)
 
@@ -62,10 +62,14 @@ class Writer(Decoder):
 
         The same seed gives the same sentence, with the cache and without it. At temperature 0
         each word is the likeliest one. At high temperatures <end> may not be drawn: then the
-        sentence stops when the writer has no more positions.
+        sentence stops when the writer has no more positions. With top_k, only the k likeliest
+        words can be drawn. Without a seed, torch's global random state is used.
 
+        Returns:
+            the whole sentence, with the start and without <end>
         Raises:
-            ValueError: a word of the start is not known, or the start is too long.
+            ValueError: a word of the start is not known, the start is too long, or the temperature
+                is below 0.
         """
         generator = None if seed is None else torch.Generator().manual_seed(seed)
         words = [END, *(self.vocabulary.split(start) if start else [])]

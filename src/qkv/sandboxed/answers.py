@@ -50,7 +50,8 @@ def unfit(answer: Any, wants_class: bool) -> Unfit | None:
 def find_borrowed_name(answer: Any) -> str:
     """Return the name of a part of qkv that an answer, or a helper that it calls, refers to; "" if none is found.
 
-    What an answer to another question was given, such as a cache, counts as such a part.
+    What an answer to another question was given, such as a cache, counts as such a part. At most MAX_VISITED objects
+    are looked at.
     """
     to_visit: list[Any] = [answer]
     visited: set[int] = set()
@@ -68,7 +69,10 @@ def find_borrowed_name(answer: Any) -> str:
 
 
 def _is_part_of_qkv(value: Any) -> bool:
-    """Return whether a value is a part of the course that would be an answer by itself."""
+    """Return whether a value is a part of the course that would be an answer by itself.
+
+    The modules in REACHABLE are none. What a case passes to an answer, such as a cache, is one.
+    """
     name = value.__name__ if isinstance(value, types.ModuleType) else _module_of(value)
     if name == recording.PROVIDED or (
         isinstance(value, types.FunctionType) and value.__code__.co_filename == recording.PROVIDED

@@ -125,7 +125,7 @@ class Case:
 
     @property
     def quoted_step(self) -> int:
-        """The last step that calls something with arguments. Messages quote it."""
+        """The index of the last step that calls something with arguments, 0 if none does. Messages quote it."""
         steps = [i for i, step in enumerate(self.script) if step.act == "call" and step.args]
         return steps[-1] if steps else 0
 

@@ -185,7 +185,10 @@ class Shell(InteractiveShell):
         return bool(await run(statements[start:], cell_name, interactivity, *more, **named))
 
     def note_failed_import(self, statement: ast.Import | ast.ImportFrom, error: Exception) -> None:
-        """Store an import that failed, and bind its name, so that what uses it says why it cannot."""
+        """Store an import that failed, and bind its names, so that what uses them says why it cannot.
+
+        A name that is defined already keeps its value.
+        """
         (alias,) = statement.names if isinstance(statement, ast.Import) else statement.names[:1]
         module = alias.name if isinstance(statement, ast.Import) else statement.module or "."
         self.failed_imports.setdefault(module, error)

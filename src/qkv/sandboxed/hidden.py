@@ -73,10 +73,11 @@ class Handle:
         return _access[self].call("", *args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Return a function that calls this method of the hidden implementation.
+        """Return a function that calls this method of an object that the hidden implementation made.
 
         Raises:
-            AttributeError: the question names no such method.
+            AttributeError: the question names no such method, or this is the implementation itself, which can only be
+                called.
         """
         access = _access[self]
         if name.startswith("_") or access.number == 0 or name not in access.methods:
@@ -95,13 +96,14 @@ class _Access:
     number: int
 
     def call(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Ask the parent process to call a method ("" for the object itself), and return what it gives.
+        """Have a method of the hidden object called ("" for the object itself), and return what it gives.
 
         For an object that the call made, it is a `Handle`.
 
         Raises:
             TypeError: an argument has something else than tensors and numbers.
             ValueError: the arguments have too many numbers.
+            Exception: what `ask` raises, such as errors of the implementation.
         """
         given_args, given_kwargs = plain(args), {name: plain(value) for name, value in kwargs.items()}
         if _count((given_args, *given_kwargs.values())) > MAX_NUMBERS:
@@ -134,7 +136,8 @@ class Bench:
 
         Raises:
             RuntimeError: there were too many calls or objects.
-            TypeError: the object cannot be called. An error of the implementation is raised too.
+            TypeError: the object cannot be called, or its result has something else than tensors and numbers. An error
+                of the implementation is raised too.
         """
         self.calls += 1
         if self.calls > MAX_CALLS * self.runs:
@@ -160,10 +163,10 @@ def behind(handle: Handle) -> Hidden:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return a copy of tensors, without their gradients, of numbers and None, and of lists and tuples of them.
+    """Return a copy of tensors, on the CPU and without gradients, of numbers and None, and of lists and tuples of them.
 
     Raises:
-        TypeError: the value contains something else, or is nested too deeply.
+        TypeError: the value contains something else, such as a complex tensor, or is nested too deeply.
     """
     if isinstance(value, Tensor) and not value.is_complex():
         return value.detach().cpu().clone()

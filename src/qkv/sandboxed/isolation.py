@@ -81,7 +81,10 @@ def _set_default_device(device: torch.device) -> None:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Discard everything written to stderr, by Python code or by C code, and restore the log handlers afterwards."""
+    """Discard what Python or C code writes to the process's stderr, and restore the root log handlers afterwards.
+
+    A `sys.stderr` that goes elsewhere, as in a notebook, is not touched. Without a stderr, this has no effect.
+    """
     handlers = logging.root.handlers[:]
     try:
         sys.stderr.flush()

@@ -114,7 +114,10 @@ def _changed(case: Case, handed: Sequence[tuple[Where, Any]]) -> Iterator[Where]
 
 
 def _identical(now: Any, then: Any) -> bool:
-    """Check whether two values are exactly equal, including types and dtypes."""
+    """Check whether two values are exactly equal, with their types and dtypes.
+
+    A list may equal a tuple. NaN equals nothing.
+    """
     if isinstance(then, Tensor):
         return isinstance(now, Tensor) and now.dtype == then.dtype and torch.equal(now, then)
     if isinstance(then, (list, tuple)):
@@ -133,7 +136,8 @@ def _generator_fate(seeded: Seeded, left: tuple[int, Tensor]) -> str:
 def _merge(case: Case, first: Observation, again: Observation) -> Observation:
     """Return the first run's observation, with gradients and unstable steps from the second run.
 
-    If only the second run raised, its exception counts as one of gradients.
+    If only the second run raised, its exception counts as one of gradients. If only the first one did, the step that
+    raised counts as unstable, and there are no gradients.
     """
     if first.raised is None and again.raised is not None:
         return replace(first, gradient_raised=again.raised)
@@ -155,7 +159,7 @@ def _cut_to_second_run(step: Step, result: Any) -> Any:
 
 
 def _almost_equal(a: Any, b: Any) -> bool:
-    """Check whether the results of two runs are equal, up to rounding.
+    """Check whether the results of two runs are equal, tensors of one dtype up to 1e-5. A list may equal a tuple.
 
     With gradients, torch adds numbers in another order, which changes results in float32 by almost 1e-6.
     """

@@ -58,7 +58,8 @@ class Raised:
 def record(value: Any, depth: int = 0) -> Any:
     """Return a copy of a value as plain data, which the answer cannot change later.
 
-    A value that is too large or of another type becomes an `OtherValue` with its type and a text.
+    A text is cut (`bounded`). A value that is too large or of another type becomes an `OtherValue` with its type and a
+    text, and a NumPy array one with its tensor too.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -120,7 +121,10 @@ def _kind(value: Any) -> str:
 
 
 def bounded(text: str, limit: int = MAX_TEXT) -> str:
-    """Return a text that an answer controls, cut to `limit` characters, with unprintable characters as U+FFFD."""
+    """Return a text that an answer controls, cut to `limit` characters, with unprintable ones as U+FFFD.
+
+    Line breaks stay.
+    """
     text = str(text)[: limit + 1]
     if len(text) <= limit and text.isprintable():
         return text
@@ -129,7 +133,10 @@ def bounded(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def safe_text(say: Callable[[], str]) -> str:
-    """Call `say` for an object's text, and return it bounded, or a note if `say` raises."""
+    """Call `say` for an object's text, and return it bounded, or a note if `say` raises.
+
+    A KeyboardInterrupt is raised.
+    """
     try:
         return bounded(say())
     except KeyboardInterrupt:

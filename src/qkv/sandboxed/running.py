@@ -169,8 +169,9 @@ class Run:
     def run_step(self, i: int, step: Step) -> Any:
         """Run step i, and return the record of its result: None for "make", the shapes of the parameters for "load".
 
-        "make" replaces `subject` by the object that it makes. Of a step that calls something once, what came back is
-        also added to `returned` and `compared`, and a state in it to `states`. What the answer raises is raised.
+        "make" replaces `subject` by the object that it makes. Of a step that calls something once, other than `len`,
+        what came back is also added to `returned` and `compared`, and a state in it to `states`. What the answer raises
+        is raised.
         """
         if step.act == "load":
             return self.load(i, step.kwargs)
@@ -197,6 +198,7 @@ class Run:
         """Return a copy of an input, so that the answer cannot change the case itself, and note the copy in `inputs`.
 
         For a placeholder, return the object for which it stands; for a state, the one that an earlier step returned.
+        Numbers and texts are returned as they are.
         """
         if isinstance(value, Tensor):
             return self.copy_tensor(value, where)
@@ -289,6 +291,8 @@ class Run:
     def take_gradients(self) -> tuple[dict[Where, Tensor | None], Raised | None]:
         """Return the gradient of a fixed projection of all results, with respect to each floating-point input.
 
+        Loaded parameters are inputs too; what is in an object that several steps share is not.
+
         Returns:
             the gradients by place, None for an input that none reaches, and the exception if they could not be computed
         """
@@ -351,8 +355,8 @@ def counted(case: Case) -> Iterator[Counting | None]:
 def kept_in_torch(most: int) -> Iterator[None]:
     """Let at most so many numbers go to NumPy in the block, besides tensors of one number; more raise a TypeError.
 
-    In NumPy nothing is counted. This tells who did not think of it. Code that hides what it computes cannot be counted
-    in its own process.
+    Methods of `torch.Tensor` are replaced for this, and put back at the end. In NumPy nothing is counted. This tells
+    who did not think of it. Code that hides what it computes cannot be counted in its own process.
     """
     own = {name: vars(torch.Tensor).get(name) for name in TO_NUMPY if hasattr(torch.Tensor, name)}
     left = [most]
@@ -453,7 +457,7 @@ def _layer_names(parameters: dict[str, Any]) -> str:
 def _gather(values: list[Any]) -> Any:
     """Join the results of repeated calls: if all are integers, in one tensor, else in a tuple.
 
-    The tuple has at most `MAX_ITEMS` of them.
+    A tensor of one integer counts as an integer. The tuple has at most `MAX_ITEMS` results.
     """
     numbers = [v.item() if isinstance(v, Tensor) and v.numel() == 1 else v for v in values]
     if all(type(v) is int for v in numbers):

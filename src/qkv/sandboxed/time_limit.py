@@ -35,9 +35,11 @@ class TimeUp(KeyboardInterrupt):
 def at_most(seconds: float) -> Iterator[None]:
     """Raise `TimeUp` in the block after this much processor time, or after `CLOCK_FACTOR` times that by the clock.
 
-    In a block inside another one, only the inner limit counts; the time of the outer one stands still. There is no
-    limit outside the main thread. Python in a browser has neither timers nor threads, and cannot read its processor
-    time: there, only the clock counts, and interrupts a loop of code that is in no file, such as a notebook's cell.
+    There is no limit outside the main thread. In a block inside another one, only the inner limit counts, and the time
+    of the outer one stands still. Two kinds of systems differ. Without timers (Windows), the outer limit counts too;
+    the block gets a KeyboardInterrupt, which becomes `TimeUp` at its end. Python in a browser has neither timers nor
+    threads, and cannot read its processor time: there, only the clock counts, which goes on in an inner block, and it
+    interrupts a loop of code that is in no file, such as a notebook's cell.
     """
     if threading.current_thread() is not threading.main_thread():  # only there can a signal's handler be set
         yield
@@ -54,7 +56,7 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def timers_paused() -> Iterator[None]:
-    """Stop the timers of the enclosing block, and let them go on afterwards."""
+    """Stop the timers of the enclosing block, and let them go on afterwards. The system must have `setitimer`."""
     left = [(timer, signal.setitimer(timer, 0)[0]) for timer in TIMERS.values()]
     try:
         yield

@@ -181,7 +181,8 @@ def start_session(channel: int, memory: int, scratch: str) -> int:
     """Fork a session in new namespaces, as pid 1 of its own, and return its pid here.
 
     `channel` is the number of its socket, `memory` its limit in MB, `scratch` the folder that it may write to. The
-    session never returns from this call. An OSError is raised if the kernel refuses.
+    session never returns from this call. An OSError is raised if the kernel refuses to fork. Any later error goes to
+    stderr, and the session ends.
     """
     mapped, tell_mapped = os.pipe()
     session = fork_into(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET)
@@ -228,11 +229,16 @@ def map_user(session: int) -> None:
 def watch_session(control: socket.socket, session: int, memory: int, others: set[int]) -> str:
     """Wait until the session ends, and return why. Stop it if the grader asks, or if it uses too much memory.
 
+    Its other processes get a lower priority.
+
     Args:
         control: the socket to the grader
         session: the session's pid
         memory: MB that the session may use
         others: pids of processes that do not belong to the session
+
+    Returns:
+        "stopped", "memory: more than 1024 MB", "signal SIGKILL" or "exit 0", with other numbers and signals
     """
     ended = os.pidfd_open(session)
     poll = select.poll()
@@ -289,7 +295,7 @@ def private_bytes(pid: int) -> int:
 def run_session(channel: int, memory: int, scratch: str) -> None:
     """Close all files except the channel, give up all rights, set limits, and serve the grader's requests to the end.
 
-    `memory` is in MB.
+    `memory` is in MB. The session works in `scratch`, and has no standard input, output or error.
     """
     os.setsid()  # or a signal to the process group would also reach the worker
     own = os.dup2(channel, CHANNEL, inheritable=False)
@@ -316,7 +322,7 @@ def run_session(channel: int, memory: int, scratch: str) -> None:
 def join_new_keyring() -> None:
     """Join a new session keyring, so that the keys of the user who started the grader are out of reach.
 
-    On a kernel that has no keyrings, this has no effect.
+    On a kernel that has no keyrings, or a processor that is not in SYS_KEYCTL, this has no effect.
     """
     machine = os.uname().machine
     if machine in SYS_KEYCTL:
@@ -344,7 +350,10 @@ def isolate_files(scratch: str, memory: int) -> None:
 
 
 def replace_proc(memory: int) -> None:
-    """Mount over /proc a folder with the few files that packages read there, about a machine like any other."""
+    """Mount over /proc a folder with the few files that packages read there, about a machine like any other.
+
+    `memory` is that of the machine, in MB. An OSError says which step failed.
+    """
     flags, options = MS_NOSUID | MS_NODEV | MS_NOEXEC, b"size=64k"
     raise_if_failed(libc.mount(b"tmpfs", b"/proc", b"tmpfs", flags, options), "hide /proc")
     for name, text in proc_files(memory).items():
@@ -414,7 +423,9 @@ def give_up_capabilities() -> None:
 
 
 def set_limits(memory: int, own_address_space: int) -> None:
-    """Set the limits of each process: address space, number of processes, size and number of files, and no core dump.
+    """Set the limits of each process: address space, processor time, processes, size and number of files, no core dump.
+
+    A file that gets too large then raises an OSError; too much processor time ends the process.
 
     `memory` (MB) comes on top of `own_address_space` (bytes), which torch has already.
     """
@@ -554,8 +565,9 @@ class Session:
     def check(self, question: Any, answer: Any) -> None:
         """Observe the answer that a cell passes to `check`, at once: later cells could change it.
 
-        After `MAX_CHECKS` checks of a cell, only the last answer to each question is observed, when the cell ends.
-        Calls of `check` by an answer, by another process, or by a thread that outlives its cell are ignored.
+        After `MAX_CHECKS` checks of a cell, only the last answer to each question is observed, when the cell ends; of
+        at most `MAX_CHECKS` questions. Calls of `check` by an answer, by another process, or by a thread that outlives
+        its cell are ignored, as are those whose question is no text.
         """
         if not isinstance(question, str) or self.observe_id or os.getpid() != self.process:
             return

@@ -38,7 +38,7 @@ class Widget(anywidget.AnyWidget):
     _words = traitlets.Dict().tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Find the bundled script and style of a widget by the name of its module."""
+        """Set the paths of a widget's bundled script and style (`_esm`, `_css`), by the name of its module."""
         if Widget in cls.__bases__:  # not for the subclass without a module that anywidget makes for each instance
             stem = cls.__module__.rpartition(".")[2]
             cls._esm = _STATIC / f"{stem}.js"
@@ -46,7 +46,7 @@ class Widget(anywidget.AnyWidget):
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **values: Any) -> None:
-        """Set the traits. Raise a TypeError for a name that is no trait of the widget."""
+        """Set the traits. Raise a TypeError for a name that is no trait, a TraitError for a wrong value."""
         names = _own_traits(type(self))
         for name in values:
             if name not in names and not self.has_trait(name):
@@ -194,7 +194,7 @@ def binary(default: bytes) -> Trait:
 
 
 def records(default: Sequence[dict[str, Any]]) -> Trait:
-    """Make a trait that accepts lists of dictionaries, whose entries it does not check."""
+    """Make a trait that accepts lists of dictionaries, whose entries it does not check, and stores them as a tuple."""
 
     def parse(value: Any) -> tuple[dict[str, Any], ...]:
         if isinstance(value, (str, bytes, dict)) or not all(isinstance(entry, dict) for entry in value):

@@ -34,7 +34,10 @@ class Predict(Widget):
 
     @traitlets.validate("answer", "guess")
     def _names_an_option(self, proposal: traitlets.Bunch) -> str:
-        """Return the proposed value, or raise a TraitError if it is not the letter of an option. Empty is valid."""
+        """Return the proposed value, or raise a TraitError if it is not the letter of an option.
+
+        Empty is valid, and so is any value while there are no options.
+        """
         letters = ascii_uppercase[: len(self.options)]
         if proposal.value and self.options and proposal.value not in letters:
             takes = f"one of {', '.join(letters)}"

@@ -53,7 +53,7 @@ class PredictBars(Widget):
     def _has_a_value_for_each_label(self, proposal: traitlets.Bunch) -> tuple[float, ...]:
         """Return the proposed values, or raise a TraitError if there are not as many as labels.
 
-        None at all is valid.
+        None at all is valid, and so is any number while there are no labels.
         """
         value: tuple[float, ...] = proposal.value
         if value and self.labels and len(value) != len(self.labels):

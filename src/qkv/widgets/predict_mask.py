@@ -48,7 +48,7 @@ class PredictMask(Widget):
     def _has_a_cell_for_each_pair(self, proposal: traitlets.Bunch) -> tuple[tuple[bool, ...], ...]:
         """Return the proposed cells, or raise a TraitError if they are not a row for each query, a column for each key.
 
-        No cells at all are valid.
+        No cells at all are valid, and so are any while there are no queries or keys.
         """
         value: tuple[tuple[bool, ...], ...] = proposal.value
         shape = (len(self.rows), len(self.columns))

@@ -14,7 +14,7 @@ _PAGE = Template((_FOLDER / "saved.html").read_text(encoding="utf-8"))
 
 
 def saved_page(widget: Any, traits: Sequence[str]) -> str:
-    """Return the HTML of a page that needs no other file: it holds the widget's built files and its traits' values."""
+    """Return the HTML of a page that needs no other file: it holds the widget's files and these traits' values."""
     values = {name: getattr(widget, name) for name in (*traits, "_name", "_words")}
     plain = {name: value for name, value in values.items() if not isinstance(value, bytes)}
     binary = {name: _compressed(value) for name, value in values.items() if isinstance(value, bytes)}

@@ -53,7 +53,7 @@ def xray(fn: Callable[..., Any], *inputs: Any, tokens: int = -2) -> Found:
         inputs  what it is called with; the first one is a tensor. Other tensors with as many axes are followed too
         tokens  the axis of the first input that counts tokens; axis 0, if it lies before that one, counts examples
     Raises:
-        TypeError: the first input is not a tensor with such an axis.
+        TypeError: the first input is not a tensor with such an axis. What the program raises is raised too.
     """
     first = inputs[0] if inputs else None
     if not isinstance(first, Tensor) or not -first.ndim <= tokens < first.ndim:
@@ -120,7 +120,10 @@ def _longer_run(
 
 
 def _longer(value: Any, axis: int | None, sizes: set[int], grow: Callable[[int], int]) -> Any:
-    """Return an input with its last slots repeated along an axis; if it has no such axis, along all of these sizes."""
+    """Return an input with its last slots repeated along an axis, until there are grow(n) in place of n.
+
+    With None for the axis, they are repeated along each axis whose size is one of `sizes`. What is no tensor stays.
+    """
     if not isinstance(value, Tensor):
         return value
     for a in [axis] if axis is not None else range(value.ndim):
@@ -155,7 +158,7 @@ def _fault(operations: Sequence[Operation]) -> int | None:
 
 
 def _report(followed: Sequence[tuple[Counted, list[Operation]]]) -> Found:
-    """Return which line mixes what, with a message, or that none does.
+    """Return which line is the first to mix what, with a message, or that none does.
 
     `followed` has what was counted and the operations of a run, for tokens and then perhaps for examples.
     """

@@ -151,7 +151,10 @@ def _row(operation: Operation, axis: int | None, slots: Sequence[Sequence[int]],
 
 
 def _cell(slot: Sequence[int], name: str) -> str:
-    """Return one slot: the numbers of the tokens that reach it, in stripes of their colours. A press follows it."""
+    """Return one slot: the numbers of the tokens that reach it, in stripes of their colours, or a dot if none does.
+
+    A press follows the first of them.
+    """
     if not slot:
         return "<span>·</span>"
     share = 100 / len(slot)

@@ -187,7 +187,7 @@ def run(
     """Run `fn` on copies of the inputs, without gradients, and return its operations.
 
     A module runs as a copy, in evaluation mode. The random numbers come from a fixed seed; afterwards, the global
-    random state is as before.
+    random state is as before. What the program raises is raised.
 
     Args:
         fn: a function or a module

@@ -31,7 +31,7 @@ def clip_grad_norm_(
 ) -> Tensor:
     """Scale the gradients in place so that their norm of order `norm_type`, all together, is at most `max_norm`.
 
-    Return the norm before; parameters without a gradient are passed over.
+    Return the norm before, 0 without gradients; parameters without one are passed over.
 
     Raises:
         RuntimeError: with `error_if_nonfinite`, the norm is not finite.
@@ -57,7 +57,10 @@ def get_total_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of order `norm_type` of the numbers of several tensors, all together; 0 without any."""
+    """Return the norm of order `norm_type` of the numbers of several tensors, all together; 0 without any.
+
+    `error_if_nonfinite` raises a NotImplementedError.
+    """
     refuse_set("get_total_norm", error_if_nonfinite=error_if_nonfinite)
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not given:

@@ -18,9 +18,13 @@ def pad_sequence(
 
     Shapes:
         sequences (n_i, ...); result (longest, B, ...), or with `batch_first` (B, longest, ...)
+    Raises:
+        RuntimeError: there is no sequence, or another `padding_side`.
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    if not sequences:
+        raise RuntimeError("received an empty list of sequences")
     longest = max(len(s) for s in sequences)
     out = full((len(sequences), longest, *sequences[0].shape[1:]), padding_value, dtype=sequences[0].dtype)
     for i, s in enumerate(sequences):

@@ -41,7 +41,10 @@ def draw_blocks(draw: Draw) -> list[Case]:
         return Case(call(q, k, v, s["block"]), name, s, tolerance=tolerance)
 
     def large(name: str, offsets: tuple[float, ...], falls: bool = False) -> Case:
-        """Draw scores around ±8,192 from multiples of 1/8 and 1/64, whose products and sums are exact in any order."""
+        """Draw scores around ±8,192 from multiples of 1/8 and 1/64, whose products and sums are exact in any order.
+
+        If it `falls`, the scores of the keys after the first block have the other sign.
+        """
         s = {"n": 11, "d": 4, "block": 4}
         q, k, v = (draw.normal(s["n"], s["d"]) for _ in range(3))
         q, k = (q * 8).round() / 8, (k * 8).round() / 8
@@ -112,7 +115,8 @@ def block_variant(
 ) -> Callable[..., Any]:
     """Return an answer(q, k, v, block); each argument replaces one part of its loop over blocks.
 
-    By default it is right.
+    By default it is right. `begin` is the largest score before the first block, and `largest_of` updates it. The sum of
+    powers so far is multiplied by `rescale_total`, the output so far by `rescale_mixed`, and `finish` divides the two.
     """
 
     def variant(q: Tensor, k: Tensor, v: Tensor, block: int) -> Any:

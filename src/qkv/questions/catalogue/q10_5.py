@@ -106,7 +106,10 @@ def step_variant(
 
 
 def decaying(value_too: bool) -> Callable[..., Any]:
-    """Return an answer that keeps the share 1 − β of its whole state, and adds the value, or the share β of it."""
+    """Return an answer that keeps the share 1 − β of its whole state, and adds the value at the key.
+
+    With `value_too`, it adds the share β of the value only.
+    """
 
     def answer(state: Any, q: Tensor, k: Tensor, v: Tensor, beta: Tensor) -> Any:
         share = beta[..., None, None]

@@ -82,7 +82,10 @@ def some_edge_needed(error: type[Exception]) -> Callable[..., Tensor]:
 
 
 def normalised_adjacency(power: float) -> Callable[[Tensor], Tensor]:
-    """Return a function that divides a mask by its row sums, or by the roots of row and column sums, as a GCN does."""
+    """Return a function that turns a mask into numbers: divided by its row sums if the power is 1.
+
+    With the power 0.5, it is divided by the roots of row and column sums, as a GCN does. A sum of 0 counts as 1.
+    """
 
     def normalise(mask: Tensor) -> Tensor:
         degree = mask.float().sum(-1, keepdim=True).clamp(min=1)

@@ -119,7 +119,8 @@ def writer_variant(
 ) -> Callable[..., Any]:
     """Return an answer(ids, w, n_heads, caches); each argument replaces one of its steps.
 
-    By default it is right.
+    By default it is right. `held` is the number of earlier tokens, `choose` gives a layer its cache, `stream` a block
+    its input, `unembedding` names the last matrix, `after` changes the logits, and `result` is what is returned.
     """
 
     def variant(ids: Tensor, w: Weights, n_heads: int, caches: Any = None) -> Any:

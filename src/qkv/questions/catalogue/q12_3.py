@@ -67,7 +67,8 @@ def write_variant(
 ) -> Callable[..., Any]:
     """Return an answer(ids, w, n_heads, n_new, caches); each argument replaces one of its steps.
 
-    By default it is right.
+    By default it is right. `unseen` are the tokens that run with caches, `pick` takes the next id from logits, `choose`
+    and `handed` change the caches, `kept` the text, `times` the number of steps, and `result` is what is returned.
     """
 
     def variant(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = None) -> Any:

@@ -55,7 +55,8 @@ def needed_variant(
 ) -> Callable[..., Any]:
     """Return an answer(ids, w, n_heads) → (L, H); each argument replaces one of its steps.
 
-    By default it is right.
+    By default it is right. `lose` gives the logits without a head, `compare` a head's number, `layers` are the layers
+    that are tried, and `after` changes the table.
     """
 
     def variant(ids: Tensor, w: Weights, n_heads: int) -> Any:

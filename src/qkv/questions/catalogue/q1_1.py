@@ -81,7 +81,10 @@ def by_identity(ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def one_hot_variant(check: Guard = right_guard, rows: MakeRows = by_comparison) -> Callable[..., Tensor]:
-    """Return an answer(ids, vocab_size) that checks the ids with `check` and makes its rows with `rows`."""
+    """Return an answer(ids, vocab_size) that checks the ids with `check` and makes its rows with `rows`.
+
+    By default it is right.
+    """
 
     def variant(ids: Tensor, vocab_size: int) -> Tensor:
         check(ids, vocab_size)
@@ -97,7 +100,10 @@ def every_row_has_every_id(ids: Tensor, vocab_size: int) -> Tensor:
 
 
 def wrong_guard(slug: str, outside: Outside, *rows: MakeRows) -> Misconception:
-    """Return the misconception that refuses the ids of `outside`, with each of the given ways to make rows."""
+    """Return the misconception that refuses the ids of `outside`, with each of the given ways to make rows.
+
+    Without any, its rows are right.
+    """
     ways = [{"check": guard_against(outside), "rows": make} for make in rows] or [{"check": guard_against(outside)}]
     return Misconception(slug, knob_sets=tuple(ways))
 

@@ -42,7 +42,10 @@ def draw_look_up(draw: Draw) -> list[Case]:
 def look_up_variant(
     index: Index = lambda ids, table: ids, after: After = lambda rows, ids, table: rows
 ) -> Callable[..., Tensor]:
-    """Return an answer(ids, table) that looks up the rows at `index`, and then applies `after` to them."""
+    """Return an answer(ids, table) that looks up the rows at `index`, and then applies `after` to them.
+
+    By default it is right.
+    """
 
     def variant(ids: Tensor, table: Tensor) -> Tensor:
         return after(table[index(ids, table)], ids, table)
@@ -72,7 +75,10 @@ def one_hot_of_one_sequence_in_a_loop(ids: Tensor, table: Tensor) -> Tensor:
 
 
 def one_hot_of_one_sequence_by_two_indices(ids: Tensor, table: Tensor) -> Tensor:
-    """Return the rows of the table, by one-hot rows in float32. An index of rows and one of columns set the ones."""
+    """Return the rows of the table, by one-hot rows in float32. An index of rows and one of columns set the ones.
+
+    This works for one sequence (n,) only.
+    """
     one_hot = torch.zeros(len(ids), len(table))
     one_hot[torch.arange(len(ids)), ids] = 1
     return one_hot @ table

@@ -60,7 +60,10 @@ def all_starts(samples: int, window: int, hop: int) -> Sequence[int]:
 def frames_variant(
     starts: Starts = all_starts, after: Callable[[Tensor], Tensor] = lambda frames: frames
 ) -> Callable[..., Tensor]:
-    """Return an answer(signal, window, hop) whose windows begin at `starts`, and are then changed by `after`."""
+    """Return an answer(signal, window, hop) whose windows begin at `starts`, and are then changed by `after`.
+
+    By default it is right.
+    """
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         return after(cut(signal, window, starts(len(signal), window, hop)))
@@ -81,7 +84,10 @@ def stacked(starts: Starts) -> Callable[..., Tensor]:
 
 
 def padded_at_both_ends(by: Callable[[int, int], int], mode: str = "constant") -> Callable[..., Tensor]:
-    """Return an answer that first adds `by(window, hop)` samples at each end, as programs for spectra do."""
+    """Return an answer that first adds `by(window, hop)` samples at each end, as programs for spectra do.
+
+    `mode` says what they are, in the words of `F.pad`: zeros by default.
+    """
 
     def variant(signal: Tensor, window: int, hop: int) -> Tensor:
         added = by(window, hop)

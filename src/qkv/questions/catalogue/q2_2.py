@@ -34,7 +34,10 @@ def draw_pairs(draw: Draw) -> list[Case]:
 
 
 def score_variant(product: Product = dot_products, after: After = lambda scores, q, k: scores) -> Callable[..., Tensor]:
-    """Return an answer(q, k) that computes scores by `product`, and then changes them by `after`."""
+    """Return an answer(q, k) that computes scores by `product`, and then changes them by `after`.
+
+    By default it is right.
+    """
 
     def variant(q: Tensor, k: Tensor) -> Tensor:
         return after(product(q, k), q, k)

@@ -74,7 +74,10 @@ def draw_heads(draw: Draw) -> list[Case]:
 def head(
     attend: Attend = attention, roles: Roles = right_roles, apply: Apply = nn.Linear.forward
 ) -> Callable[..., Any]:
-    """Return a class, an answer, that projects by `roles` and `apply`, and returns what `attend(q, k, v)` does."""
+    """Return a class, an answer, that projects by `roles` and `apply`, and returns what `attend(q, k, v)` does.
+
+    By default it is right.
+    """
 
     class SingleHead(Projections):
         def forward(self, x: Tensor) -> Any:

@@ -35,7 +35,8 @@ def checked_attention(steps: Attend) -> Attend:
 def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise an error if q, k and v are no inputs of an attention, or if they would take much memory or time.
 
-    It is a TypeError for their types or dtypes, and a ValueError for their shapes.
+    It is a TypeError for their types or dtypes, and a ValueError for their shapes; torch's own RuntimeError if their
+    leading axes do not broadcast.
     """
     if not all(isinstance(x, Tensor) and x.is_floating_point() and x.dtype == q.dtype for x in (q, k, v)):
         raise TypeError(t("q, k and v are tensors of one floating-point dtype"))

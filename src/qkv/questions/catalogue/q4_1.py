@@ -112,7 +112,11 @@ def softmax_variant(
     guard: Callable[[float], None] = right_guard,
     defaults: tuple[float, int] = (1.0, -1),
 ) -> Callable[..., Tensor]:
-    """Return an answer(z, temperature, dim); each argument replaces one of its steps. By default it is right."""
+    """Return an answer(z, temperature, dim); each argument replaces one of its steps. By default it is right.
+
+    `guard` refuses temperatures, `temper` divides by them, `shift` is subtracted, `power` is the exponential, `divisor`
+    the sum, and `after` changes the weights. `axis` changes dim; `defaults` are the temperature and dim.
+    """
 
     def variant(z: Tensor, temperature: float = defaults[0], dim: int = defaults[1]) -> Tensor:
         guard(temperature)

@@ -73,7 +73,11 @@ def entropy_variant(
     after: Callable[[Tensor, Tensor, int], Tensor] = lambda h, p, dim: h,
     default: int = -1,
 ) -> Callable[..., Tensor]:
-    """Return an answer(p, dim); each argument replaces one of its steps, and by default it is right."""
+    """Return an answer(p, dim); each argument replaces one of its steps.
+
+    By default its values are right, but its gradient is NaN where a weight is 0. `terms` makes p log p by `log`,
+    `add_up` sums them, `after` changes the entropy, and `default` is the dim.
+    """
 
     def variant(p: Tensor, dim: int = default) -> Tensor:
         return after(-add_up(terms(p, log), dim), p, dim)

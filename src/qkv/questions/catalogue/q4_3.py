@@ -136,7 +136,8 @@ class Sampler:
     def draw(self, logits: Tensor, temperature: float, generator: torch.Generator | None) -> Any:
         """Return one draw as `result` forms it.
 
-        Many ids are drawn at once, and kept for the next calls with the same logits.
+        Many ids are drawn at once, and kept for the next calls with the same logits, whose temperature and generator
+        are not looked at.
         """
         if self.logits is not logits or not self.queue:
             self.logits = logits
@@ -154,9 +155,9 @@ def sampler(
 ) -> Callable[..., Any]:
     """Return an answer(logits, temperature, generator); each argument replaces one of its steps.
 
-    By default it is right.
-
-    With `also_at_zero`, `result` is applied to the id at temperature 0 too.
+    By default it is right. `probs` are the probabilities, `at_zero` is what temperature 0 gives, `result` forms what is
+    returned, and `source` chooses the generator. With `also_at_zero`, `result` is applied to the id at temperature 0
+    too.
     """
     drawing = Sampler(probs, result)
 
@@ -200,8 +201,10 @@ def top_k(n: int) -> Probs:
 
 
 def nucleus(share: float) -> Probs:
-    """Return a function for the probabilities, not normalised, of a sampler that keeps the likeliest tokens: the fewest
-    whose probabilities add up to this share."""
+    """Return a function for the probabilities, not normalised, of a sampler that keeps the likeliest tokens.
+
+    They are the fewest whose probabilities add up to this share.
+    """
 
     def probs(logits: Tensor, temperature: float) -> Tensor:
         p, order = right_probs(logits, temperature).sort(descending=True)

@@ -19,7 +19,10 @@ from qkv.words import sentences, t
 
 
 def draw_target(draw: Draw) -> list[Case]:
-    """Draw scores and a largest weight to reach: easy ones, near 1, near 1/n, and for very small scores."""
+    """Draw scores and a largest weight to reach: easy ones, low ones, near 1 and near 1/n.
+
+    Also two scores alone, float64, scores far from 0, and very small and very large ones.
+    """
 
     def scores(n: int, scale: float = 1.0) -> Tensor:
         """Draw scores that lie 0.5 to 2.5 below one maximum; with n > 2, the maximum is neither first nor last."""
@@ -67,7 +70,10 @@ def gaps_below(z: Tensor) -> Tensor:
 
 
 def precision(z: Tensor, target: float) -> float:
-    """Return the tolerance of a temperature, relative to max(1, T): its largest weight may be off by about 1e-4."""
+    """Return how far the temperature T that makes the largest weight `target` may be off, relative to max(1, T).
+
+    It is so far that this weight is off by about 1e-4.
+    """
     temperature, gaps = find_temperature(z, target), gaps_below(z)
     powers = (-gaps / temperature).exp()
     slope = float(target**2 * (powers * gaps).sum() / temperature**2)
@@ -75,9 +81,9 @@ def precision(z: Tensor, target: float) -> float:
 
 
 def weight_at(case: Case, temperature: float) -> str | None:
-    """Say which largest weight a wrong temperature gives, and which was asked for.
+    """Return a text that says which largest weight a wrong temperature gives, and which was asked for.
 
-    None for a temperature of 0 or less.
+    For a temperature of 0 or less, return None.
     """
     if temperature <= 0:
         return None
@@ -185,8 +191,8 @@ def geometric_mean(low: float, high: float) -> float:
 def wrong_half(factor: float, middle: Callable[[float, float], float]) -> Answer:
     """Return an answer that bisects a range around the widest gap, and keeps the wrong half each time.
 
-    So its first step decides at which end it stops, and it returns that end. `middle` is the mean that halves the
-    range.
+    So its first step decides at which end it stops, and it returns that end. The range is from the gap divided by
+    `factor` to the gap times `factor`; `middle` is the mean that halves it.
     """
 
     def answer(z: Tensor, target: float) -> float:
@@ -208,7 +214,8 @@ Ends = Callable[[Tensor, float], tuple[float, float]]
 def widened(start: Callable[[Tensor], float], factor: float = 2.0, low: float | None = None) -> Ends:
     """Return a function(z, target) for the ends of a range, which begins as one number and is widened to contain T.
 
-    With `low`, that is the lower end instead.
+    The number is `start(gaps below the largest score)`; an end is divided or multiplied by `factor` until it is far
+    enough. With `low`, that is the lower end instead.
     """
 
     def ends(z: Tensor, target: float) -> tuple[float, float]:

@@ -146,7 +146,8 @@ def module_variant(
 ) -> Callable[..., Any]:
     """Return a class, an answer: multi-head attention in which each argument replaces one part. By default it is right.
 
-    `default` makes the mask if none is passed.
+    `sources` chooses the three inputs, `weigh` makes weights of scores and mask, `finish` is the last projection, and
+    `result` what is returned. `default` makes the mask if none is passed, else `change_mask` changes it.
     """
 
     class Variant(nn.Module):

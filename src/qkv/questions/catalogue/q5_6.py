@@ -173,7 +173,7 @@ WRONG: dict[str, Forward] = {
 def layer_maker(forward: Forward, wrong: bool) -> Callable[[int], Any]:
     """Return a function that draws a layer from a seed, and returns a module(x) that runs it by `forward`.
 
-    The module raises an error for inputs that hidden layers do not take.
+    If it is `wrong`, it has several heads. The module raises an error for inputs that hidden layers do not take.
     """
 
     def of_seed(seed: int) -> Callable[[Tensor], Result]:

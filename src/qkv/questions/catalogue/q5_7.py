@@ -81,7 +81,11 @@ def mask_variant(
     rows: Callable[[Tensor, Tensor], Tensor] = padding_sees_itself,
     result: Callable[[Tensor], Tensor] = lambda mask: mask,
 ) -> Callable[..., Tensor]:
-    """Return an answer(lengths, causal, side); each argument replaces one of its steps, and by default it is right."""
+    """Return an answer(lengths, causal, side); each argument replaces one of its steps, and by default it is right.
+
+    `join` joins the causal mask, from `order`, with the keys that the padding leaves, from `seen`; `rows` changes the
+    rows of padding, and `result` the mask.
+    """
 
     def variant(lengths: Tensor, causal: bool, side: str) -> Tensor:
         kept = real(lengths, side)

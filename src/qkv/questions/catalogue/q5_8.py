@@ -52,7 +52,7 @@ def module_of(
 ) -> diagnosis.Module:
     """Return a module(x, w_q, w_k, w_v, w_o, n_heads): causal multi-head attention. Each argument replaces one step.
 
-    By default it has no fault.
+    By default it has no fault. The module raises what `check_inputs` does.
     """
 
     def module(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, n_heads: int) -> Tensor:

@@ -132,7 +132,10 @@ def frequency_by_column(
     frequencies: Callable[[int, float], Tensor],
     combine: Callable[[Tensor, Tensor, Tensor], Any] = lambda x, cos, sin: x * cos + partners(x) * sin,
 ) -> Callable[..., Any]:
-    """Return an answer with a frequency for each column, (d,), that combines x with cosines and sines (n, d)."""
+    """Return an answer with a frequency for each column, (d,), that combines x with cosines and sines (n, d).
+
+    By default, `combine(x, cos, sin)` rotates neighbouring features.
+    """
 
     def variant(x: Tensor, positions: Tensor, base: float = 10000.0) -> Any:
         angles = positions.double()[:, None] * frequencies(x.shape[-1], base)

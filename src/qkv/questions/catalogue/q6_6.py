@@ -73,7 +73,7 @@ def weights_of_texts(case: Case, result: Any) -> Tensor:
 
 
 def at_distance(lag: int) -> Any:
-    """Return an answer in which token i looks at token i − lag."""
+    """Return an answer in which token i looks at token i − lag, and the first ones at places at the end."""
 
     def answer(words: Tensor, positions: Tensor) -> Matrices:
         n = len(positions)

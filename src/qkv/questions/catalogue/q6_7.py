@@ -71,7 +71,7 @@ def texts_of(case: Case) -> Tensor:
 
 
 def text_of(case: Case, text: int) -> str:
-    """Return a sentence with the ids of a text, and which of them are nouns."""
+    """Return a sentence with the ids of a text, which is given by its index, and which of them are nouns."""
     ids = texts_of(case)[text]
     is_noun = case.script[0].args[1]
     nouns = ids[is_noun[ids]].unique().tolist()

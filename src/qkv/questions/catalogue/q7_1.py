@@ -172,7 +172,10 @@ def pieces_stacked(axis: int) -> type:
 
 
 def whole_buffer(places: int) -> type:
-    """Return a cache class that hands out all of its reserved places, also those that are still empty."""
+    """Return a cache class that hands out all of its reserved places, also those that are still empty.
+
+    It raises a RuntimeError where more positions than `places` would be held.
+    """
 
     def held(old: Any, new: Tensor) -> Any:
         return appended(old, new)

@@ -133,7 +133,8 @@ def step_variant(
 ) -> Callable[..., Any]:
     """Return an answer(x_t, w_q, w_k, w_v, cache); each argument replaces one of its steps.
 
-    By default it is right.
+    By default it is right. `project` and `roles` make q, k and v, `store` appends to the cache, `attended` chooses the
+    keys and values, `weigh` makes weights of the scaled scores, and `result` is what is returned.
     """
 
     def variant(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Any:
@@ -163,7 +164,10 @@ def twice_at_first(cache: Any, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def appended_for_each(first_keys: bool) -> Callable[[Any, Tensor, Tensor], KV]:
-    """Return a store that appends once for the keys, and once more for the values, in this order or the other."""
+    """Return a store that appends twice, and takes the keys of one append and the values of the other.
+
+    With `first_keys`, the keys are those of the first.
+    """
 
     def store(cache: Any, k: Tensor, v: Tensor) -> KV:
         first, second = cache.append(k, v), cache.append(k, v)
@@ -184,7 +188,7 @@ def inputs_cached(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any
 
 
 def query_without_a_head(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
-    """Append to the cache, and attend with a query of three axes to keys of four.
+    """Append to the cache, and return a wrong output: a query of three axes attends to keys of four.
 
     So each text's query meets the keys of all texts.
     """
@@ -193,7 +197,7 @@ def query_without_a_head(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cac
 
 
 def first_text_for_all(x_t: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any) -> Tensor:
-    """Return a wrong output: all texts attend to the keys and values of the first text.
+    """Append to the cache, and return a wrong output: all texts attend to the keys and values of the first text.
 
     The answer takes `[0]` of them, instead of dropping the axis of heads.
     """

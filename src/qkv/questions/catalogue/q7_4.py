@@ -94,7 +94,7 @@ def first_mismatch_or(fallback: Callable[[Ids, Ids], int | None]) -> Callable[..
 def by_index(stop: Count) -> Count:
     """Return an answer that compares ids at indices up to `stop(cached, prompt)`, and returns `stop` if all are equal.
 
-    It raises an IndexError if `stop` lies beyond the end of the shorter list.
+    It raises an IndexError if `stop` lies beyond the end of the shorter list, and no ids differ before that.
     """
 
     def variant(cached: Ids, prompt: Ids) -> int:

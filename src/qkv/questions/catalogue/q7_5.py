@@ -79,7 +79,11 @@ def grouped_variant(
     mix: Callable[[Tensor, Tensor], Tensor] = lambda weights, v: weights @ v,
     result: Callable[[Tensor, Tensor, int], Any] = lambda out, weights, n_kv_heads: out,
 ) -> Callable[..., Any]:
-    """Return an answer(q, k, v); each argument replaces one step of grouped-query attention. By default it is right."""
+    """Return an answer(q, k, v); each argument replaces one step of grouped-query attention. By default it is right.
+
+    `keys` and `values` repeat the KV heads for the query heads, `weigh` makes weights of scores and mask, and `result`
+    is what is returned.
+    """
 
     def variant(q: Tensor, k: Tensor, v: Tensor) -> Any:
         n_heads, n_kv_heads = q.shape[1], k.shape[1]

@@ -254,7 +254,10 @@ WRONG: dict[str, type[Decoder]] = {
 
 
 def decoder_maker(kind: type[Decoder], wrong: bool) -> Callable[[int], Any]:
-    """Return a function that draws weights from a seed, and returns a function that makes decoders with them."""
+    """Return a function that draws weights from a seed, and returns a function that makes decoders with them.
+
+    It does the same for right and wrong kinds.
+    """
 
     def of_seed(seed: int) -> Callable[[], Decoder]:
         weights = draw_weights(seed, kind.layers)

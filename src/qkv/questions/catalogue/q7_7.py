@@ -50,7 +50,7 @@ class ProvidedCache:
         """Append new keys and values, and return all so far.
 
         Raises:
-            ValueError: they have another number of axes, or there is no place for them.
+            ValueError: they do not have the four axes (B, 1, n, d), or there is no place for them.
         """
         if k.ndim != 4 or v.ndim != 4:
             raise ValueError(
@@ -142,7 +142,8 @@ def prefill_variant(
 ) -> Callable[..., Any]:
     """Return an answer(x, w_q, w_k, w_v, cache, size); each argument replaces one of its steps.
 
-    By default it is right.
+    By default it is right. `split` makes the chunks, `store` appends to the cache, `seen` is the mask, `weigh` makes
+    weights of scores and mask, and `join` makes one output of those of the chunks.
     """
 
     def variant(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, cache: Any, size: int) -> Any:

@@ -82,7 +82,10 @@ def without_residual(x: Tensor, norm: Part, part: Part) -> Tensor:
 
 
 def block_variant(first: Join = pre_norm, second: Join = pre_norm) -> Callable[..., Any]:
-    """Return an answer(x, norm_1, attend, norm_2, feed_forward) whose halves are computed by `first` and `second`."""
+    """Return an answer(x, norm_1, attend, norm_2, feed_forward) whose halves are computed by `first` and `second`.
+
+    By default it is right.
+    """
 
     def variant(x: Tensor, norm_1: Part, attend: Part, norm_2: Part, feed_forward: Part) -> Any:
         return second(first(x, norm_1, attend), norm_2, feed_forward)

@@ -54,7 +54,8 @@ def count_variant(
 ) -> Callable[..., Any]:
     """Return an answer(vocab, d_model, layers, d_hidden, tied); each argument replaces the count of one part.
 
-    By default it is right.
+    By default it is right. `attend`, `norm` and `feed` count in each layer: attention, both norms, the feed-forward
+    network. `final` counts the last norm, and `tables` the embedding and the output head.
     """
 
     def variant(vocab: int, d_model: int, layers: int, d_hidden: int, tied: bool = True) -> int:
@@ -95,7 +96,10 @@ def positions_counted(n: int) -> Callable[..., int]:
 
 
 def twelve_squares(embeddings: int) -> Callable[..., int]:
-    """Return the rule of thumb 12 · d² a layer, with so many tables of embeddings; 0 for those that `tied` asks for."""
+    """Return an answer by the rule of thumb 12 · d² a layer, with so many tables of embeddings.
+
+    With 0, it has those that `tied` asks for.
+    """
 
     def rule(vocab: int, d: int, layers: int, hidden: int, tied: bool = True) -> int:
         return 12 * layers * d * d + vocab * d * (embeddings or (1 if tied else 2))

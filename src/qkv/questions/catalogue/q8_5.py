@@ -51,9 +51,10 @@ def before_each(x: Tensor, attend: Step, mlp: Step) -> Tensor:
 def block_of(
     order: Callable[[Tensor, Step, Step], Tensor] = before_each, masked: bool = True, act: Step = F.relu
 ) -> diagnosis.Module:
-    """Return a block(x, w_q, w_k, w_v, w_o, w_1, w_2) of one head; each argument replaces one part of it.
+    """Return a block(x, w_q, w_k, w_v, w_o, w_1, w_2) of one head. By default it has no fault.
 
-    By default it has no fault.
+    `order(x, attend, mlp)` puts its halves together, `masked` says whether it has a causal mask, and `act` is the
+    activation of the MLP. The block raises what `check_inputs` does.
     """
 
     def block(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, w_o: Tensor, w_1: Tensor, w_2: Tensor) -> Tensor:

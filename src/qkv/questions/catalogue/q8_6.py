@@ -41,7 +41,7 @@ def of_two(numbers: Numbers) -> float:
 
 
 def loss(numbers: Numbers) -> float:
-    """Return the mean entropy of the next word: ln k for k equally likely words, 0 for a certain one."""
+    """Return the mean entropy of the next word, in nats: ln k for k equally likely words, 0 for a certain one."""
     even, two = shares(numbers)
     return even * math.log(numbers["words"]) + two * of_two(numbers)
 

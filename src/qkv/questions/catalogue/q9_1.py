@@ -72,7 +72,10 @@ def every_occurrence(weights: Tensor, ids: Tensor) -> Tensor:
 
 
 def itself_for_earlier(weights: Tensor, ids: Tensor) -> Tensor:
-    """Store each position before looking for an earlier one, and so find the position itself."""
+    """Store each position before looking for an earlier one, and so find the position itself.
+
+    The last position has no token after it: there it raises an IndexError.
+    """
     return torch.stack([weights[i, i + 1] for i in range(len(ids))]).mean()
 
 

@@ -19,7 +19,12 @@ def make_model(table: Tensor, mixes: Tensor, unembedding: Tensor) -> Callable[..
 
     Its source runs alone in a worker, so it uses only torch.
 
-    `edit(layer, state)` returns the state to continue with. If it returns None or writes into the state, `run` raises.
+    `edit(layer, state)` returns the state to continue with. If it returns None, `run` raises a TypeError; if it writes
+    into the state, a RuntimeError.
+
+    Shapes:
+        table (vocab, d)   mixes (layers, d, d)   unembedding (d, vocab)
+        ids (n,)   logits (n, vocab)   states, one more than layers: (n, d)
     """
 
     def run(ids: Tensor, edit: Any = None) -> Any:

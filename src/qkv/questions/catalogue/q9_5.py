@@ -133,7 +133,8 @@ def heads_variant(
 ) -> Callable[..., Matrices]:
     """Return an answer(words, positions, free) → the five matrices; each argument replaces one part.
 
-    By default it is right.
+    By default it is right. `first` makes w_q and w_k of the first head and `written` its w_v; `query` and `key` are
+    those of the second, whose first key gets `first_token` more score. `sharp_first` and `sharp` multiply the queries.
     """
 
     def variant(words: Tensor, positions: Tensor, free: Tensor) -> Matrices:

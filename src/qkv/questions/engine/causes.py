@@ -162,7 +162,11 @@ Shape = tuple[int, ...]
 
 
 def describe_difference(evidence: Evidence, i: int, difference: Difference) -> Cause:
-    """Return the slug, or None, and the message of a difference that no twin explains, found in case `i`."""
+    """Return the slug, or None, and the message of a difference that no twin explains, found in case `i`.
+
+    Wrong values or dtypes may follow from another difference in the case, such as a wrong shape. Then that one is
+    described in their place.
+    """
     if difference.kind in ("values", "dtype"):
         causes = [d for d in evidence.found[i] if d.kind in ("generator", "unstable", "shape")]
         difference = causes[0] if causes else difference

@@ -100,7 +100,8 @@ def _step_differences(question: Question, case: Case, step: Step, seen: Any, wan
     """Yield the differences between two results of one step, output by output.
 
     If they do not have the same number of outputs, that is the only one. A state that the step carries is not compared.
-    For a question with an effect, the effects of both results are compared in their places.
+    For a question with an effect, the effects of both results are compared in their places. An effect that raises a
+    ValueError is a difference of structure.
     """
     names = ("length",) if step.method == "__len__" else question.outputs
     if question.effect:
@@ -135,7 +136,10 @@ def _step_differences(question: Question, case: Case, step: Step, seen: Any, wan
 
 
 def _difference(question: Question, case: Case, name: str, shape: str, seen: Any, want: Any) -> Difference | None:
-    """Return how one output differs from the expected value, or None. `shape` is its shape in letters, for messages."""
+    """Return how one output differs from the expected value, or None. `shape` is its shape in letters, for messages.
+
+    If the type is wrong, the message ends with what the question says `about` its result.
+    """
     if isinstance(want, Tensor):
         difference = _tensor_difference(question, case, name, shape, seen, want)
     elif isinstance(want, OtherValue):
@@ -198,7 +202,8 @@ def _plain_difference(question: Question, case: Case, name: str, seen: Any, want
 
     Return None if it does not.
 
-    A 0-d tensor counts as its number. Floats may differ by a tolerance, and a whole number may stand for a float.
+    A 0-d tensor counts as its number. Floats may differ by a tolerance, and a whole number may stand for a float. The
+    question's `wrong_number` may say what is wrong with a float, and its `differs` compares texts.
     """
     tolerance = NUMBERS
     if isinstance(seen, Tensor) and seen.ndim == 0 and want is not None:
@@ -277,7 +282,10 @@ def _is_exception(returned: tuple[Any, ...], name: str | None) -> bool:
 
 
 def _raised_text(question: Question, case: Case, raised: Raised, step: int, want: Observation) -> str:
-    """Return the message about an exception that a step raised: its text, where it came from, and what was expected."""
+    """Return the message about an exception that a step raised: its text, where it came from, and what was expected.
+
+    What was expected is left out for repeated calls, and if several results are right.
+    """
     making = case.script[step].act == "make"
     one_call = step < len(want.results) and case.script[step].act == "call" and case.script[step].times == 1
     one_right = one_call and not question.effect  # of several right results, it would describe the reference's

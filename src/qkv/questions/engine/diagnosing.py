@@ -70,7 +70,7 @@ def _place(name: str, pair: Pair) -> str:
 
 
 def _sign(name: str, wrong: list[Pair]) -> str:
-    """Recognise values whose signs are all opposite."""
+    """Return a sentence if all signs are opposite in every wrong case, else ""."""
     opposite = _fits_all(wrong, lambda x: -x if x.is_floating_point() else None)
     if not opposite:
         return ""
@@ -78,7 +78,7 @@ def _sign(name: str, wrong: list[Pair]) -> str:
 
 
 def _rounded(name: str, wrong: list[Pair]) -> str:
-    """Recognise values that are rounded to whole numbers, or to a few decimals."""
+    """Return a sentence if every wrong case has the right values, rounded to whole numbers or 2–4 decimals; else ""."""
     values = {"name": name, "are": are(name)}
     if _fits_all(wrong, lambda x: x.round() if x.is_floating_point() else None):
         return t("Your {name} {are} what was expected, rounded to whole numbers. Which step does that?", **values)
@@ -97,9 +97,9 @@ def _to_decimals(x: Tensor, decimals: int) -> Tensor | None:
 
 
 def _half_precision(name: str, wrong: list[Pair]) -> str:
-    """Recognise values that all have as few digits as a half-precision dtype, if most cases are near the right values.
+    """Return a sentence if all values have as few digits as a half-precision dtype, and most cases are nearly right.
 
-    Where numbers nearly cancel, half precision is far off, so the values need not be near everywhere.
+    Else return "". Where numbers nearly cancel, half precision is far off, so the values need not be near everywhere.
     """
     near = sum(_is_near(pair) for pair in wrong)
     for dtype in (torch.bfloat16, torch.float16):
@@ -127,7 +127,10 @@ def _is_near(pair: Pair) -> bool:
 
 
 def _factor(name: str, wrong: list[Pair]) -> str:
-    """Recognise a factor between the values and the right ones: a size, a constant, or one that changes."""
+    """Return a sentence if each wrong case is the right one times a factor: a size, a constant, or one that changes.
+
+    Else, and for booleans and single numbers, return "".
+    """
     if any(pair.want.dtype == torch.bool for pair in wrong):
         return ""
     factors = [_factor_of(pair) for pair in wrong]
@@ -152,7 +155,7 @@ def _factor(name: str, wrong: list[Pair]) -> str:
 
 
 def _hard_coded(name: str, pairs: list[Pair]) -> str:
-    """Recognise a fixed number in place of a size: the output is right only if the size has that value."""
+    """Return a sentence if a fixed number stands for a size, so that the output is right only at that size; else ""."""
     factors = [1.0 if pair.right else _factor_of(pair) for pair in pairs]
     for size_name in pairs[0].case.sizes:
         sizes = [pair.case.sizes.get(size_name, 0) for pair in pairs]
@@ -175,7 +178,7 @@ def _hard_coded(name: str, pairs: list[Pair]) -> str:
 def _factor_of(pair: Pair) -> float | None:
     """Return the one factor by which the whole output differs from the right one.
 
-    None if there is no such factor, or it is 1 or 0.
+    None if there is no such factor, or it is 1 or 0, or if the numbers are not finite or the right ones almost 0.
     """
     seen, want = pair.seen.double(), pair.want.double()
     size = float((want * want).sum())
@@ -200,7 +203,10 @@ def _near(a: float, b: float) -> bool:
 
 
 def _fits_all(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> bool:
-    """Check whether `change`, applied to the right values, gives the answer's values in every wrong case."""
+    """Check whether `change`, applied to the right values, gives the answer's values in every wrong case.
+
+    It may return None for values that it cannot change; these do not fit.
+    """
     changed = [change(pair.want) for pair in wrong]
     return all(
         other is not None and other.shape == pair.seen.shape and close(pair.case, pair.seen, other)
@@ -209,7 +215,7 @@ def _fits_all(wrong: list[Pair], change: Callable[[Tensor], Tensor | None]) -> b
 
 
 def _axes(name: str, wrong: list[Pair]) -> str:
-    """Recognise transposed, reversed and shifted axes."""
+    """Return a sentence if the values of all wrong cases are transposed, reversed or shifted by one; else ""."""
     values = {"name": name, "are": are(name)}
     if _fits_all(wrong, lambda x: x.mT if x.ndim > 1 else None):
         return t("Your {name} {are} transposed: the rows are what the columns should be.", **values)
@@ -234,7 +240,7 @@ def _is_shifted(wrong: list[Pair], axis: int) -> bool:
 
 
 def _order(name: str, wrong: list[Pair]) -> str:
-    """Recognise the right numbers in other places: permuted axes, a wrong reshape, any other order."""
+    """Return a sentence if the right numbers are in other places, else "": permuted axes, a reshape, or any order."""
     ndim = wrong[0].want.ndim
     for order in permutations(range(ndim)) if ndim < 5 else ():
         if _fits_all(wrong, lambda x, o=order: x.permute(o) if x.ndim == len(o) else None):  # type: ignore[misc]
@@ -268,7 +274,10 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def _elementwise(name: str, wrong: list[Pair]) -> str:
-    """Recognise a function of each number, an offset, a logical negation, or values that are all the same."""
+    """Return a sentence if the values are a function of the right ones, one by one, or all the same; else "".
+
+    The functions are those in FUNCTIONS, an offset, and a logical negation.
+    """
     if all(pair.want.dtype == torch.bool for pair in wrong):
         turned = _fits_all(wrong, torch.logical_not)
         return t("In your {name}, True and False are the other way round.", name=name) if turned else ""

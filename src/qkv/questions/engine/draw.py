@@ -47,7 +47,10 @@ class Draw:
         self.generator = generator_of(self.seed)
 
     def apart(self, purpose: str) -> Draw:
-        """Return a source for another purpose: nothing that is drawn from one says anything about the other."""
+        """Return a source for another purpose: nothing that is drawn from one says anything about the other.
+
+        The same seed and purpose give the same source. This one draws nothing.
+        """
         size = 6 if self.seed < 2**64 else 32
         drawn = hashlib.sha256(f"{self.seed}/{purpose}".encode()).digest()
         return Draw(int.from_bytes(drawn[:size], "big"))

@@ -90,7 +90,7 @@ class Evidence:
     def output_pairs(self, name: str) -> list[Pair]:
         """Return one output of the answer with the right one, for every case and step in which its shape is right.
 
-        Cases that require an exception are left out. A name that is no output means the first one.
+        Cases that require an exception and empty outputs are left out. A name that is no output means the first one.
         """
         names = self.question.output_names
         j = names.index(name) if name in names else 0
@@ -123,7 +123,10 @@ def _reference_observation(question: Question, case: Case, gradients: bool) -> O
 
 
 def _bounded(question: Question, case: Case, want: Observation) -> Case:
-    """Return the case with the tolerance that float32 needs there, if its inputs are float64."""
+    """Return the case with the tolerance that float32 needs there, if its results are float64.
+
+    A case of a question with `differs`, or whose answer is a test, is returned as it is.
+    """
     if question.differs or question.of_implementations:
         return case
     return with_bound(case, question.judge, want.results)

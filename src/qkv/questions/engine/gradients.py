@@ -22,7 +22,8 @@ from qkv.words import sentences, t
 def gradient_differences(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
     """Yield a difference for each input and parameter whose gradient is missing, NaN or wrong.
 
-    If the backward pass raised, that is the only one. If the answer's gradients were not taken, there is none.
+    If the backward pass raised, that is the only one. If the answer's gradients were not taken, there is none. A
+    gradient that the reference lacks, and a missing one that should be 0, do not count.
     """
     if seen.gradient_raised is not None:
         raised = seen.gradient_raised

@@ -77,7 +77,10 @@ def judge(
 
 
 def verdict_on_unfit(why: Unfit, wants_class: bool) -> Verdict:
-    """Return the verdict on an answer that cannot be run: it is missing, no function or class, or uses the solution."""
+    """Return the verdict on an answer that cannot be run: it is missing, no function or class, or uses the solution.
+
+    A missing one is "not attempted", any other "failed".
+    """
     if why.kind == "missing":
         return Verdict("not attempted", t("There is no answer to check yet."))
     if why.kind == "object" and wants_class:

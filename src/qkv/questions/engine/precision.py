@@ -24,10 +24,10 @@ _gradient_bounds: WeakKeyDictionary[Case, float] = WeakKeyDictionary()
 
 
 def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -> Case:
-    """Return a case of float64 inputs with its tolerance: 8 × the error of the reference in float32, plus 1e-8.
+    """Return a case with float64 results with its tolerance: 8 × the error of the reference in float32, plus 1e-8.
 
-    A case that has a tolerance of its own keeps it. Cases of other inputs, and those that must raise an exception, are
-    returned as they are: `FLOAT32` applies.
+    A case that has a tolerance of its own keeps it. Cases with other results, and those that must raise an exception,
+    are returned as they are: then `tolerance_of` says what applies.
 
     Args:
         case: the case
@@ -45,13 +45,16 @@ def with_bound(case: Case, reference: Callable[..., Any], want: Sequence[Any]) -
 def gradient_tolerance(
     case: Case, reference: Callable[..., Any], want: Mapping[Where, Tensor | None], where: Where
 ) -> float:
-    """Return how far a gradient may be from that of the reference: the same rule as for results.
+    """Return how far a gradient may be from that of the reference.
+
+    In float64, the same rule as for results (`with_bound`) applies to all gradients of the case together. In float32,
+    it is FLOAT32_GRADIENTS, times the largest number of the gradient if that is above 1.
 
     Args:
         case: the case
         reference: the right answer
         want: all gradients of the reference in the case
-        where: the input that the gradient belongs to
+        where: the input that the gradient belongs to; the reference has a gradient there
     """
     expected = want[where]
     assert expected is not None

@@ -145,7 +145,8 @@ def by_knob(*knobs: str, alone: bool = False) -> Callable[..., Misconception]:
     shared("softmax-over-queries", lambda scores: scores.softmax(-2))
     shared("no-softmax", lambda scores: scores, lambda scores: scores.clamp(min=0))
 
-    With several knobs, all of them get the same value: `by_knob("keys", "values")`.
+    With several knobs, all of them get the same value: `by_knob("keys", "values")`. `alone` is as in Misconception; an
+    idea may have its own: `shared(slug, value, alone=True)`.
     """
 
     def idea(slug: str, *ways: Any, alone: bool = alone) -> Misconception:

@@ -19,7 +19,11 @@ from qkv.words import sentences, t
 
 
 def side_effects(question: Question, case: Case, seen: Observation, want: Observation) -> Iterator[Difference]:
-    """Yield the side effects that the reference does not have, such as changed inputs or draws from a generator."""
+    """Yield what an answer did besides returning its results.
+
+    These are: a result that changes later, changed inputs, too large a tensor, a growing state, wrong draws, and
+    results that differ in a second run. Inputs that the reference changes, and draws that it makes too, do not count.
+    """
     for i in seen.changed_later:
         text = t("The result of {step}, changed in a later step. What else writes into it?", step=step_name(case, i))
         yield Difference("aliased", text, i)

@@ -160,7 +160,7 @@ def first_row_sum(seen: Seen) -> str:
 
 
 def row_sum(value: Any) -> str:
-    """Return the sum of the first row of a tensor, as text; "another number" for anything else."""
+    """Return the sum of a tensor's first row, as text of three digits; "another number" for anything else."""
     return (
         f"{float(value.sum(-1).flatten()[0]):.3g}" if isinstance(value, Tensor) and value.ndim else t("another number")
     )

@@ -23,7 +23,7 @@ def diagnosis(
     Args:
         diagnose: the reference
         subject: what the module is called as its argument
-        faults: the modules by their faults
+        faults: the modules by their faults, the right one under NO_FAULT
         probes: by the name of a fault, what shows it
         points: the points of the question
     """

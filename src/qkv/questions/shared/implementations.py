@@ -77,7 +77,8 @@ def perfect_test(implementations: Sequence[Implementation]) -> Test:
 def mistakes_of_tests(implementations: Sequence[Implementation]) -> tuple[Misconception, ...]:
     """Return the misconceptions of a learner's test.
 
-    The twins look up the name of the implementation under test, and answer from the name alone.
+    It compares with a wrong result, misses a wrong implementation, accuses a right one, always says the same, or says
+    the opposite. The twins look up the name of the implementation under test, and answer from the name alone.
     """
     perfect = perfect_test(implementations)
 

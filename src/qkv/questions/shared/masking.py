@@ -30,7 +30,7 @@ def draw_mask(draw: Draw, leading: tuple[int, ...], n_q: int, n_k: int, over: st
 
 
 def with_blind_row(mask: Tensor) -> Tensor:
-    """Return a copy of a mask in which one row, in each table, hides every key."""
+    """Return a copy of a mask in which one row, the middle one of each table, hides every key."""
     mask = mask.clone()
     mask[..., mask.shape[-2] // 2, :] = False
     return mask

@@ -11,7 +11,7 @@ from qkv.questions.engine import Draw, mistake
 def draw_layers(draw: Draw, d_model: int, widths: dict[str, int], dtype: torch.dtype) -> dict[str, Tensor]:
     """Return a random weight (width, d_model) and bias (width,) for each named layer: `name.weight`, `name.bias`.
 
-    They are scaled so that x @ weight.mT keeps the variance of x.
+    The weights are scaled so that x @ weight.mT keeps the variance of x.
     """
     layers = {}
     for name, width in widths.items():

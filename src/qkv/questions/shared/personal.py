@@ -67,10 +67,13 @@ class Personal:
         return self.draw(Draw(int.from_bytes(drawn[:6], "big")))
 
     def effect(self, _: Case, result: Any) -> str:
-        """Return the name of the formula that gives the result.
+        """Return the name of the formula that gives the result: "right", or the slug of a wrong idea.
+
+        `result` is what an answer returned, a name and a number.
 
         Raises:
-            ValueError: none does, or the result is no name with a number. The message has the numbers of a name.
+            ValueError: no formula does, or the result is no name of one's own with a number. The message says so, and
+                has the numbers of the name.
         """
         if not (isinstance(result, (tuple, list)) and len(result) == 2 and isinstance(result[0], str)):
             raise ValueError(t("Two things were asked for: your name, as a text, and your result. What came back?"))
@@ -111,7 +114,7 @@ class Personal:
         return t("The numbers for “{who}”: {numbers}.", who=who.strip(), numbers=self.said(self.numbers_of(who)))
 
     def as_question(self, reference: Callable[[], tuple[str, float]], result: str) -> Question:
-        """Return the question, whose reference returns a name and a result."""
+        """Return the question, whose reference returns a name and a result. `result` names the result in messages."""
         return Question(
             points=2,
             inputs=(),

@@ -28,7 +28,9 @@ def part(w: Weights, name: str) -> Weights:
 
 
 def block(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> tuple[Tensor, Tensor]:
-    """Run a pre-norm block on the newest tokens, whose keys and values are added to the cache.
+    """Run a causal pre-norm block on the newest tokens, whose keys and values are added to the cache, if there is one.
+
+    `w` has the block's weights by their names. Without a cache, x is all tokens.
 
     Shapes:
         x (B, n, d_model)
@@ -59,7 +61,8 @@ def block(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> tuple[Tenso
 def writer(ids: Tensor, w: Weights, n_heads: int, caches: Any = None, block: Block = block) -> tuple[Tensor, Tensor]:
     """Run the whole writer: embeddings and positions, the blocks, the last norm, the unembedding.
 
-    `ids` are the newest tokens. Their keys and values are added to the caches, if there are any.
+    `ids` are the newest tokens. Their keys and values are added to the caches, one for each layer, if there are any.
+    `w` has the weights by their names, and `block` runs a layer.
 
     Shapes:
         ids (B, n)
@@ -96,7 +99,10 @@ def write(ids: list[int], w: Weights, n_heads: int, n_new: int, caches: Any = No
 
 
 def without_head(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -> Tensor:
-    """Return the logits (B, n, vocab) of the writer if one head adds nothing to the residual stream."""
+    """Return the logits (B, n, vocab) of the writer if one head adds nothing to the residual stream.
+
+    `ids` are (B, n); `layer` and `head` count from 0. The weights do not change.
+    """
     name = f"stack.blocks.{layer}.attention.w_o.weight"
     d_head = w[name].shape[1] // n_heads
     w_o = w[name].clone()
@@ -105,7 +111,13 @@ def without_head(ids: Tensor, w: Weights, n_heads: int, layer: int, head: int) -
 
 
 def heads_needed(ids: Tensor, w: Weights, n_heads: int) -> Tensor:
-    """Return by how much the loss of the next word rises when each head is lost, (L, H), in nats."""
+    """Return by how much the mean loss of the next word rises, in nats, when each head alone is lost.
+
+    Shapes:
+        ids (B, n), n ≥ 2
+    Returns:
+        (L, H)
+    """
     before = next_token_loss(writer(ids, w, n_heads)[0], ids)
     n_layers = len({name.split(".")[2] for name in w if name.startswith("stack.blocks.")})
     rows = [

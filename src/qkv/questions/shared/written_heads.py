@@ -27,7 +27,7 @@ TextOf = Callable[[Case, int], str]
 
 
 def orthogonal_rows(draw: Draw, n: int, d: int) -> Tensor:
-    """Return n rows of length 1 and d features, orthogonal to each other: a product of reflections."""
+    """Return n random rows of length 1 and d features, orthogonal to each other, as float32 (n, d); n is at most d."""
     rows = torch.eye(d, dtype=torch.float64)
     for _ in range(4):
         v = draw.normal(d, dtype=torch.float64)
@@ -53,11 +53,11 @@ def head_weights(x: Tensor, w_q: Tensor, w_k: Tensor, mask: Tensor | None = None
 
 
 def check_matrices(result: Any, names: Sequence[str], d: int) -> tuple[Tensor, ...]:
-    """Return the matrices in float32, without gradients.
+    """Return the matrices that an answer returned, in float32, without gradients.
 
     Raises:
-        ValueError: they are not as many matrices as asked for, of d rows and a limited number of columns, or a w_q and
-            the w_k after it differ in shape.
+        ValueError: they are not as many floating-point matrices as `names`, of d rows and up to MAX_FEATURES columns,
+            or a w_q and the w_k after it differ in shape.
     """
     values = {"names": t(", ").join(names), "d": d}
     if not isinstance(result, (tuple, list)) or len(result) != len(names):

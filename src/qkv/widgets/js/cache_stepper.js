@@ -41,9 +41,8 @@ function shape(layers, dModel, heads, kvHeads, dHead, parameters, bytesPerValue 
 }
 
 export default widget("CacheStepper", {
-  // `cached` is the way whose rows are drawn: with a cache, or without one. Once it has `turned`, or a word has changed, the rows
-  // change as a wave.
-  own: { playing: false, shown: 0, cached: true, turned: false },
+  // Once the reader has `turned` to the other way, or a word has changed, the rows change as a wave.
+  own: { playing: false, shown: 0, turned: false },
   setup: ({ state, set, root, eachDrawing }) => {
     const end = playOnceSeen(state, set, root);
     let timer = 0;
@@ -63,17 +62,16 @@ export default widget("CacheStepper", {
   },
   says: (/** @type {State} */ state) => {
     const [cached, plain] = [true, false].map((way) => amount(spent(state, run(state, way))));
-    return `${notice(state)} ${t`This step takes ${cached} multiply-adds with a cache, and ${plain} without one.`}`;
+    return `${headline(state)} ${notice(state)} ${t`This step takes ${cached} multiply-adds with a cache, and ${plain} without one.`}`;
   },
   view: (state, set, id) => picture(atShown(state), set, id),
 });
 
 const picture = (/** @type {Shown} */ state, /** @type {SetState<State>} */ set, /** @type {string} */ id) => html`
-    <p class="qkv-kv-lead" data-number="notice">${notice(state)}</p>
-    <div class="qkv-kv-both">
-      ${grid(state, set, id)}
-      ${ways(state, set, id)}
-    </div>
+    ${ways(state, set, id)}
+    <p class="qkv-kv-lead"><b data-number="headline">${headline(state)}</b><span data-number="notice">${notice(state)}</span></p>
+    ${grid(state, set, id)}
+    ${sums(state, set)}
     ${realModels(state, set, id)}
     ${tables(() => [everyStep(state)])}`;
 
@@ -173,17 +171,22 @@ export function run(state, cached, step = /** @type {number} */ (state.step)) {
  * @param {Pick<Run, "n" | "start">} step */
 export const spent = ({ model }, { n, start }) => sum(attentionMultiplyAdds(MODELS[model], n - start, start));
 
+/** Return a value of each step up to this one.
+ * @param {{ step: number }} state
+ * @param {(step: number) => number} of */
+const eachStep = ({ step }, of) => Array.from({ length: step }, (_, i) => of(i + 1));
+
 /** Return what all steps up to this one take.
  * @param {Shown} state
  * @param {boolean} cached
  * @param {(step: Run) => number} of a step */
-const soFar = (state, cached, of) => sum(Array.from({ length: state.step }, (_, i) => of(run(state, cached, i + 1))));
+const soFar = (state, cached, of) => sum(eachStep(state, (step) => of(run(state, cached, step))));
 const rowsOf = (/** @type {Run} */ { rows }) => rows.length;
 
-/** Return the rows that are computed with a cache and without one: for the text so far, or for the second prompt alone.
- * @param {Shown} state */
-const work = (state) =>
-  [true, false].map((cached) => (state.step === LAST ? rowsOf(run(state, cached)) : soFar(state, cached, rowsOf)));
+/** Return the rows that each step up to this one computes.
+ * @param {Shown} state
+ * @param {boolean} cached */
+const rowsByStep = (state, cached) => eachStep(state, (step) => rowsOf(run(state, cached, step)));
 
 // ---- numbers as text
 
@@ -250,10 +253,10 @@ function grid(state, set, id) {
     if (row) set(handle.choose(Number(row.dataset.place)));
   });
   const words = state.step === LAST ? secondPrompt(state) : TEXT;
-  const isKept = lookOf(run(state, state.cached), 0) === "kept";
+  const oldest = lookOf(run(state, state.cached), 0);
   return html`<div class="qkv-kv-grid ${state.step === LAST ? "qkv-kv-changes" : ""} qkv-drag" data-playing=${state.playing} data-turned=${state.turned} role="radiogroup" aria-label=${handle.label}
     @pointerdown=${along} @pointermove=${along}>
-    <div class="qkv-kv-heads" aria-hidden="true">${isKept ? html`<em>${t`cached`}</em>` : ""}${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
+    <div class="qkv-kv-heads" aria-hidden="true">${oldest === "kept" ? html`<em data-is="kept">${t`kept`}</em>` : oldest === "again" ? html`<em data-is="again">${t`again`}</em>` : ""}${PARTS.map((part) => html`<b data-part=${part}>${part}</b>`)}<span>${t`scores`}</span></div>
     ${words.map((word, i) => row(state, handle, { word, i, name: `${id}-word` }, set))}
   </div>`;
 }
@@ -288,31 +291,38 @@ const lookOf = (step, i) => {
   return keys === "kept" && !step.start ? "none" : keys;
 };
 
-/** Return the two ways, with a cache and without one, each with the rows that it has computed as a bar. The chosen way is
- * drawn.
+/** Return the choice between the two ways, without a cache and with one: the chosen way is drawn.
  * @param {Shown} state
  * @param {SetState<State>} set
  * @param {string} id */
-function ways(state, set, id) {
+const ways = ({ cached }, set, id) => html`<fieldset class="qkv-kv-ways">
+  <legend class="qkv-unseen">${t`way to compute`}</legend>
+  ${[false, true].map(
+    (way) => html`<label class="qkv-pick">
+      <input class="qkv-over" type="radio" name="${id}-way" .checked=${live(way === cached)} @change=${() => set({ cached: way, turned: true })}>
+      ${way ? t`with a cache` : t`without a cache`}
+    </label>`,
+  )}
+</fieldset>`;
+
+/** Return the rows that each way has computed so far, as a sum over the steps with a bar for each of them; of the second prompt,
+ * its rows alone.
+ * @param {Shown} state
+ * @param {SetState<State>} set */
+function sums(state, set) {
   const isSecond = state.step === LAST;
-  const most = isSecond ? TEXT.length : soFar({ ...state, step: WRITTEN }, false, rowsOf);
-  const [withCache, without] = work(state);
-  /** @type {[boolean, string, string, number][]} */
-  const both = [
-    [true, t`with a cache`, "rows-with", withCache],
-    [false, t`without`, "rows-without", without],
-  ];
-  return html`<div class="qkv-kv-ways">
-    <div class="qkv-kv-title"><span id="${id}-ways">${isSecond ? t`rows computed` : t`rows computed so far`}</span>
+  const most = isSecond ? TEXT.length : sum(rowsByStep({ ...state, step: WRITTEN }, false));
+  return html`<div class="qkv-kv-sums">
+    <div class="qkv-kv-title"><span>${isSecond ? t`rows computed` : t`Rows so far: the prompt’s ${PROMPT} words are read at once.`}</span>
       ${isSecond ? sameWords(set) : play(state, set)}</div>
-    <div role="radiogroup" aria-labelledby="${id}-ways">${both.map(
-      ([cached, name, number, rows]) => html`<label class="qkv-kv-way">
-        <input type="radio" name="${id}-way" .checked=${live(cached === state.cached)} @change=${() => set({ cached, turned: true })}>
-        <span>${name}</span>
-        <i style="--share: ${rows / most}"></i>
-        <b data-number=${number}>${rows}</b>
-      </label>`,
-    )}</div>
+    ${[false, true].map((cached) => {
+      const rows = isSecond ? [rowsOf(run(state, cached))] : rowsByStep(state, cached);
+      return html`<p class="qkv-kv-sum" data-chosen=${cached === state.cached}>
+        <span>${cached ? t`with` : t`without`}</span>
+        <span><b data-number="rows-${cached ? "with" : "without"}">${sum(rows)}</b>${rows.length > 1 ? html` = ${rows.join(" + ")}` : ""}</span>
+        <span class="qkv-kv-bar" aria-hidden="true">${rows.map((each) => html`<i style="--share: ${each / most}"></i>`)}</span>
+      </p>`;
+    })}
   </div>`;
 }
 
@@ -352,17 +362,25 @@ const realModels = (state, set, id) => {
 const strong = (/** @type {string} */ name, /** @type {string} */ text) => html`<b data-number=${name}>${text}</b>`;
 const nameOf = (/** @type {string} */ model) => (model === "one layer" ? t`one layer` : model);
 
+/** Return how many rows a step computes, and how many the cache has kept.
+ * @param {Shown | State} state */
+function headline(state) {
+  const rows = rowsOf(run(state, state.cached));
+  const { kept } = reads(state);
+  if (!state.cached || !kept) return rows === 1 ? t`1 row computed` : t`${rows} rows computed`;
+  return rows === 1 ? t`1 row computed, ${kept} kept` : t`${rows} rows computed, ${kept} kept`;
+}
+
 /** Return what there is to notice in a step.
  * @param {Shown | State} state */
 function notice(state) {
   const { step, cached } = state;
-  if (step === LAST) return stillRight(state);
-  if (step === 1) return t`It reads the prompt: 3 rows. The cache was empty.`;
-  const word = TEXT[PROMPT + step - 2];
+  if (step === LAST) return cached ? stillRight(state) : t`Nothing of the first text was kept.`;
+  if (step === 1) return cached ? t`The cache was empty before the prompt.` : t`The prompt is read at once.`;
   const { kept } = reads(state);
   return cached
-    ? t`It reads “${word}”: 1 row is computed, k and v of ${kept} words are in the cache.`
-    : t`It reads “${word}”: 1 row is new, and ${kept} rows are computed again.`;
+    ? t`k and v of ${kept} words come from the cache.`
+    : t`Only “${TEXT[PROMPT + step - 2]}” is new: ${kept} are computed again.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.

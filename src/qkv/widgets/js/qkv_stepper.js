@@ -1,7 +1,7 @@
 import { live } from "lit-html/directives/live.js";
-import { button, dragged, html, num, t, tables, toggle, widget } from "./base.js";
+import { button, dragged, html, nearestOf, num, t, tables, toggle, widget } from "./base.js";
 import { singleHead, transpose } from "./maths.js";
-import { fitting, queryPicture } from "./query_picture.js";
+import { fitting, MOST as MOST_DRAGGED, queryPicture } from "./query_picture.js";
 
 const MOST = 1000; // the largest number that can be entered
 const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PIXELS
@@ -12,7 +12,7 @@ const [PIXELS, STEP] = [8, 0.5]; // a drag changes a number by STEP for every PI
 /** @typedef {"queries" | "keys" | "values" | "scores" | "weights" | "output"} Step */
 /** @typedef {Record<GivenPart, number[][]> & { scaled: boolean }} Given */
 /** @typedef {Given & { tokens: string[], matrices: boolean, step: Step, row: number, column: number, first: Given | null,
- *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, moved: number, was: number[], answer: string,
+ *   grip: { from: number, at: number } | null, changed: Record<string, boolean[][]>, moved: number, was: number[], touched: boolean, answer: string,
  *   draft: Record<string, string> }} State */
 /** @typedef {ReturnType<typeof worked>} Worked all matrices of the example */
 /** @typedef {{ row?: number, column?: number }} Frame around a row or a column of a matrix */
@@ -61,9 +61,9 @@ const FACTORS = { queries: "w_q", keys: "w_k", values: "w_v", scores: "w_q", wei
 export default widget("QKVStepper", {
   // `first` has the matrices before the first edit, and `grip` the number and the pointer when a drag began. `changed`
   // marks the results that the last edit changed. `moved` is the number of the opening that was moved last, and `was` the
-  // weights before it was moved. `answer` is a message about an invalid number, `draft` the text that is
+  // weights before it was moved. Before the opening is `touched`, it shows less. `answer` is a message about an invalid number, `draft` the text that is
   // being typed, by cell.
-  own: { first: null, grip: null, changed: {}, moved: -1, was: [], answer: "", draft: {} },
+  own: { first: null, grip: null, changed: {}, moved: -1, was: [], touched: false, answer: "", draft: {} },
   says: (/** @type {State} */ state) =>
     state.answer ||
     (state.matrices ? "" : fits(state, worked(state))) ||
@@ -141,15 +141,63 @@ function lead({ moved, was }, meeting) {
 function opening(state, set, id, parts) {
   const meeting = meetingOf(state, parts);
   const was = (/** @type {number} */ j) => (j === state.moved ? state.was : meeting.weights);
+  const turns = meeting.numbers.map((_, j) => turningPoint(state, meeting, j));
+  const asked =
+    state.moved < 0
+      ? nearestOf([...turns.keys()], 0, (j) => Math.abs((turns[j]?.at ?? 1e9) - meeting.numbers[j]))
+      : state.moved;
   return html`<p class="qkv-lead qkv-query-lead">${lead(state, meeting)}</p>
     ${queryPicture(meeting, {
       name: `${id}-asks`,
       moved: state.moved,
-      put: (j, value) => set({ moved: j, was: was(j), ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
-      ask: (row) => set({ row, moved: -1 }),
+      asked,
+      turn: turns[asked]?.at,
+      isFresh: !state.touched,
+      put: (j, value) =>
+        set({ touched: true, moved: j, was: was(j), ...edit(state, { x: withEntry(state.x, state.row, j, value) }) }),
+      ask: (row) => set({ touched: true, row, moved: -1 }),
     })}
-    <div class="qkv-edited"><p class="qkv-note">${t`↕ Drag a number, or press a word.`}</p>${undo(state, set)}</div>
+    <div class="qkv-edited qkv-query-turn"><p class="qkv-note">↕ ${turnText(turns[asked], asked)}</p>${undo(state, set)}</div>
     ${tables(() => everything(parts, state.tokens))}`;
+}
+
+const STEPS_OF_SEARCH = 64;
+
+/** Return the nearest value of a number, above it or else below it, from which another word's key fits best.
+ * @param {State} state
+ * @param {import("./query_picture.js").Meeting} meeting
+ * @param {number} j
+ * @returns {{ at: number, isAbove: boolean, whom: string } | undefined} */
+function turningPoint(state, meeting, j) {
+  const { best } = fitting(meeting);
+  const value = meeting.numbers[j];
+  const bestAt = (/** @type {number} */ entry) => {
+    const scores = worked({ ...given(state), x: withEntry(state.x, state.row, j, entry) }).scores[state.row];
+    return scores.indexOf(Math.max(...scores));
+  };
+  for (const end of best.length === 1 ? [MOST_DRAGGED, 0] : []) {
+    const along = (/** @type {number} */ share) => value + (end - value) * share;
+    const steps = Array.from({ length: STEPS_OF_SEARCH }, (_, i) => (i + 1) / STEPS_OF_SEARCH);
+    const found = steps.find((share) => bestAt(along(share)) !== best[0]);
+    if (found === undefined) continue;
+    let [same, other] = [found - 1 / STEPS_OF_SEARCH, found];
+    while (other - same > 1e-6) {
+      const middle = (same + other) / 2;
+      if (bestAt(along(middle)) === best[0]) same = middle;
+      else other = middle;
+    }
+    return { at: along(other), isAbove: end > value, whom: state.tokens[bestAt(along(other))] };
+  }
+}
+
+/** Say from which value of a number another word's key fits best.
+ * @param {ReturnType<typeof turningPoint>} turn
+ * @param {number} j */
+function turnText(turn, j) {
+  if (!turn) return t`Drag a number, or press a word.`;
+  const at = html`<b>${num(turn.at, { places: 2 })}</b>`;
+  const whom = html`<b>${turn.whom}</b>`;
+  return turn.isAbove ? t`Number ${j + 1} above ${at}: ${whom} wins.` : t`Number ${j + 1} below ${at}: ${whom} wins.`;
 }
 
 /** Return the values from which the results are computed.

@@ -7,7 +7,7 @@
 import { live } from "lit-html/directives/live.js";
 import { dragged, html, num, svg, t } from "./base.js";
 
-const MOST = 2; // the largest number that a handle reaches; 0 is the least
+export const MOST = 2; // the largest number that a handle reaches; 0 is the least
 const STEP = 0.25;
 const [WIDEST, HIGHEST] = [8, 4.5]; // the sum of the query entries, and the key entry, that fill the picture
 const [FULL, APART] = [60, 1.2]; // of the picture's width, in percent: WIDEST, and the space between the query entries
@@ -18,27 +18,44 @@ const THICK = 2.5; // pixels of the wire of a number that adds 1
  *   the keys of all words */
 
 /** Return the picture. `put` takes a new number of the word that asks, and `ask` another word. `moved` is the number that
- * was moved last.
+ * was moved last. A line marks `turn`, the value of the number `asked` from which another key fits best. Before the first touch
+ * (`isFresh`), this number is the one to drag, and there is less to read.
  * @param {Meeting} meeting
- * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string, moved: number }} parts */
-export const queryPicture = (meeting, { put, ask, name, moved }) => html`<div class="qkv-query-meets">
+ * @param {{ put: (index: number, value: number) => void, ask: (row: number) => void, name: string, moved: number,
+ *   asked: number, turn: number | undefined, isFresh: boolean }} parts */
+export const queryPicture = (
+  meeting,
+  { put, ask, name, moved, asked, turn, isFresh },
+) => html`<div class="qkv-query-meets ${isFresh ? "qkv-query-fresh" : ""}">
+  <p class="qkv-query-sides">${
+    isFresh
+      ? t`the more grey, the better the key fits`
+      : t`width = ${html`<b class="qkv-query-name">${t`query`}</b>`}, height = ${html`<b>${t`key`}</b>`}, grey area = ${t`score`}`
+  }</p>
   <div class="qkv-query-of">
     <b class="qkv-query-name" style="--letters: ${meeting.tokens[meeting.row].length}">${meeting.tokens[meeting.row]}</b>
-    <div class="qkv-query-faders">${meeting.numbers.map((value, j) => fader(meeting.tokens[meeting.row], j, value, put))}</div>
+    <div class="qkv-query-faders">${meeting.numbers.map((value, j) =>
+      fader({
+        token: meeting.tokens[meeting.row],
+        j,
+        value,
+        put,
+        turn: j === asked ? turn : undefined,
+        isFirst: isFresh && j === asked,
+      }),
+    )}</div>
   </div>
   ${meetings(meeting, ask, name, moved)}
 </div>`;
 
-/** Return one number as an upright track with a knob.
- * @param {string} token
- * @param {number} j
- * @param {number} value
- * @param {(index: number, value: number) => void} put */
-function fader(token, j, value, put) {
+/** Return one number as an upright track with a knob, and a line where another key begins to fit best.
+ * @param {{ token: string, j: number, value: number, put: (index: number, value: number) => void, turn: number | undefined,
+ *   isFirst: boolean }} parts */
+function fader({ token, j, value, put, turn, isFirst }) {
   const drag = dragged(({ y }) => put(j, Math.round(((1 - y) * MOST) / STEP) * STEP));
   const at = Math.min(1, Math.max(0, value / MOST));
   return html`<div class="qkv-drag" style="--qkv-at: ${at}" @pointerdown=${drag} @pointermove=${drag}>
-    <i></i><b aria-hidden="true">${brief(value)}</b><small aria-hidden="true">${j + 1}</small>
+    <i></i>${turn === undefined ? "" : html`<s style="--qkv-at: ${turn / MOST}"></s>`}<b class=${isFirst ? "qkv-query-first" : ""} aria-hidden="true">${brief(value)}</b><small aria-hidden="true">${j + 1}</small>
     <input class="qkv-over" type="range" aria-label=${t`${token}, number ${j + 1}`} aria-orientation="vertical" min="0" max=${MOST}
       step=${STEP} aria-valuetext=${short(value)} .value=${live(String(value))}
       @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => put(j, target.valueAsNumber)}>
@@ -89,7 +106,7 @@ function meetings(meeting, ask, name, moved) {
   return html`<div class="qkv-query-keys">
     ${wires(meeting, widest, moved)}
     <b class="qkv-query-name">${t`query`}</b>
-    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b class=${fed(f)} style=${wide(entry)}>${entry ? brief(entry) : ""}</b>`)}</div>
+    <div class="qkv-query-line qkv-query-name">${query.map((entry, f) => html`<b class=${fed(f)} style=${wide(entry)}><span>${entry ? brief(entry) : ""}</span></b>`)}</div>
     <b class="qkv-weight-name">${t`weight`}</b>
     ${tokens.map(
       (token, i) => html`
@@ -103,7 +120,6 @@ function meetings(meeting, ask, name, moved) {
       })}<b class="qkv-query-score"><small>${t`score`}</small> ${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}
-    <p class="qkv-query-sides">${t`width = ${html`<b class="qkv-query-name">${t`query`}</b>`}, height = ${html`<b>${t`key`}</b>`}, grey area = ${t`score`}`}</p>
   </div>`;
 }
 

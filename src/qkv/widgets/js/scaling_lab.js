@@ -27,16 +27,14 @@ import { linear } from "./scales.js";
 const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
-const ZOOM = 10; // how many times as large the axis shows divided scores
 const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
 const HANDLE = 32; // pixels: its width
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
 const share = linear([0, 1], [100, 0]);
 
-/** The axis of the scores, plain or divided: where each lies. */
-const AXES = { plain: linear([-MOST, MOST], [0, 100]), scaled: linear([-MOST / ZOOM, MOST / ZOOM], [0, 100]) };
-const axisOf = (/** @type {boolean} */ scaled) => AXES[scaled ? "scaled" : "plain"];
+/** The axis of the scores. It is the same with the division, so that the histogram is seen to shrink. */
+const axis = linear([-MOST, MOST], [0, 100]);
 
 /** @typedef {"largest" | "entropy" | "jacobianNorm"} Metric */
 
@@ -58,13 +56,11 @@ const UNITS = { largest: () => "", entropy: () => t`nats`, jacobianNorm: () => t
 
 /** @import { SetState } from "./base.js" */
 /** @import { Point } from "./chart.js" */
-/** @import { Scale } from "./scales.js" */
-/** @typedef {{ d_k: number, scaled: boolean, seed: number, apart: number, pull: number }} State */
+/** @typedef {{ d_k: number, scaled: boolean, seed: number, apart: number }} State */
 
 export default widget("ScalingLab", {
-  // During a drag, the edge of the scores that is dragged is by `apart` further out than the pointer, and that of the scores
-  // without the division `pull` times as far.
-  own: { apart: 0, pull: 1 },
+  // During a drag, the edge of the scores is by `apart` further out than the pointer.
+  own: { apart: 0 },
   says: (/** @type {State} */ state) => {
     const now = current(state);
     const [largest, entropy, norm] = METRICS.map(({ key, places }) => num(now[key], { places }));
@@ -93,15 +89,11 @@ const tableRow = ({ d_k, plain, scaled }) => [
   ),
 ];
 
-/** The outlines of the scores, plain or divided, on one of the axes. */
+/** The outlines of the scores, plain or divided. */
 const outlines = remember(
-  (
-    /** @type {number} */ seed,
-    /** @type {number} */ d_k,
-    /** @type {boolean} */ scaled,
-    /** @type {boolean} */ isZoomed,
-  ) => outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4, axisOf(isZoomed)),
-  3 * D_KS.length,
+  (/** @type {number} */ seed, /** @type {number} */ d_k, /** @type {boolean} */ scaled) =>
+    outline(current({ seed, d_k, scaled }).scores, expectedStd({ d_k, scaled }) / 4),
+  2 * D_KS.length,
 );
 
 const expectedStd = (/** @type {Pick<State, "d_k" | "scaled">} */ { d_k, scaled }) => (scaled ? 1 : Math.sqrt(d_k));
@@ -146,42 +138,44 @@ const controls = (
 const widthAt = (edge) => nearestOf(D_KS, edge / EDGE, (d_k, std) => Math.abs(Math.log(d_k) - 2 * Math.log(std)));
 
 /** Return the histogram of the scores: a drag makes it wider, which takes a larger d_k. The handle is at its edge, outside,
- * where it does not cover the curve. With the division the histogram stays as it is, on a larger axis, and the handle
- * returns to its edge after a drag; a dashed outline, which leaves the frame, shows the scores without the division.
+ * where it does not cover the curve. With the division, the handle is at the edge of a dashed outline, which shows the scores
+ * without it.
  * @param {State} state
  * @param {SetState<State>} set */
 function scoresPanel(state, set) {
   const { scores, std } = current(state);
   const { seed, d_k, scaled } = state;
   const edge = EDGE * Math.sqrt(d_k);
-  const axis = axisOf(scaled);
-  const ends = [-1, 1].map((side) => axis(side * EDGE * expectedStd(state)));
+  const ends = [axis(-edge), axis(edge)];
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
-      rule({ x1: AXES.plain(tick), x2: AXES.plain(tick), kind: "qkv-grid" }),
-      words({ x: AXES.plain(tick), y: 0, lines: -0.8, content: num(scaled ? tick / ZOOM : tick) }),
+      rule({ x1: axis(tick), x2: axis(tick), kind: "qkv-grid" }),
+      words({ x: axis(tick), y: 0, lines: -0.8, content: num(tick) }),
     ]),
-    curve({ points: outlines(seed, d_k, scaled, scaled), kind: "qkv-scores" }),
-    curve({ points: outlines(seed, d_k, false, scaled), kind: "qkv-plain" }),
+    curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }),
+    curve({ points: outlines(seed, d_k, scaled), kind: "qkv-scores" }),
     rule({ y1: 100, kind: "qkv-axis" }),
     ends.map((x) => rule({ x1: x, x2: x, kind: "qkv-here" })),
-    scaled ? dashedName(d_k) : "",
+    scaled
+      ? [t`dashed:`, t`not divided`].map((content, i) =>
+          words({ x: 100, y: 0, lines: 0.6 + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content }),
+        )
+      : "",
   ];
   const label = t`Histogram of ${num(scores.length)} scores: standard deviation ${num(std)}.`;
-  const place = scaled ? EDGE * ZOOM : edge; // of the edge, on the axis without the division
   const grab = dragged(({ x, isPress, area }) => {
     const out = Math.abs(2 * x - 1) * MOST;
-    const isOnHandle = out > place && (out - place) * area.clientWidth < 2 * MOST * HANDLE;
-    const { apart, pull } = isPress ? { apart: scaled || isOnHandle ? place - out : 0, pull: edge / place } : state;
-    set({ apart, pull, d_k: widthAt(pull * Math.max(0.1, out + apart)) });
+    const isOnHandle = out > edge && (out - edge) * area.clientWidth < 2 * MOST * HANDLE;
+    const apart = isPress ? (isOnHandle ? edge - out : 0) : state.apart;
+    set({ apart, d_k: widthAt(Math.max(0.1, out + apart)) });
   });
   return panel({
-    title: scaled ? t`scores, axis ${ZOOM} × finer` : t`scores: drag their edge`,
+    title: t`scores: drag their edge`,
     reading: html`<small>${t`features, ${DK}`}</small> <b>${num(d_k)}</b>`,
-    kind: scaled ? "qkv-widened qkv-zoomed" : "qkv-widened",
+    kind: scaled ? "qkv-widened qkv-divided" : "qkv-widened",
     drawing: html`${plot({ label, marks, onDrag: grab })}
       <div class="qkv-scaling-handle" aria-hidden="true">
-        <svg viewBox="-16 -16 32 32" style="--at: ${pct(ends[0])}; --held: ${pct(AXES.plain(-edge / state.pull))}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
+        <svg viewBox="-16 -16 32 32" style="--at: ${pct(ends[0])}"><circle class="qkv-grip" r="15" /><path class="qkv-arrows" d="M-9 0H9M-5-4l-4 4 4 4M5-4l4 4-4 4" /></svg>
       </div>
       <input class="qkv-over" type="range" aria-label=${t`features in a vector`} min="0" max=${D_KS.length - 1}
         aria-valuetext=${num(d_k)} .value=${live(String(D_KS.indexOf(d_k)))}
@@ -189,20 +183,11 @@ function scoresPanel(state, set) {
   });
 }
 
-/** Return the name of the dashed outline, in the right corner that it leaves free.
- * @param {number} d_k */
-const dashedName = (d_k) =>
-  [t`dashed:`, t`not divided`].map((content, i) => {
-    const [y, first] = d_k > 64 ? [100, -2] : [0, 0.6];
-    return words({ x: 100, y, lines: first + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content });
-  });
-
 /** Return the outline of a histogram as points of the drawing area. The highest bin is just below the top.
  * @param {Float64Array} scores
  * @param {number} binWidth
- * @param {Scale} axis
  * @returns {Point[]} */
-function outline(scores, binWidth, axis) {
+function outline(scores, binWidth) {
   const bins = Math.ceil(scores.reduce((most, x) => Math.max(most, Math.abs(x)), 0) / binWidth);
   const counts = histogram(scores, -bins * binWidth, bins * binWidth, 2 * bins);
   const highest = Math.max(...counts);
@@ -227,7 +212,6 @@ const keysByScore = (state) => {
  * @param {State} state */
 function links(state) {
   const keys = keysByScore(state);
-  const axis = axisOf(state.scaled);
   const lines = keys.map((key, i) => {
     const [from, to] = [axis(key.score), centre(i, keys.length)];
     return svg`<path style="--qkv-p: ${Math.round(1000 * key.weight) / 1000}" d="M${from} 0V6C${from} 60 ${to} 40 ${to} 100" />`;

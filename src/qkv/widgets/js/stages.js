@@ -8,7 +8,7 @@ import { t } from "./words.js";
 /** @typedef {"residual" | "norm" | "feed_forward"} Part a part that can be switched off */
 
 /** Where the norms stand, as percentages across the flow: the two of a block, and the last. */
-export const NORMS = [{ x: 25 }, { x: 50.5, isOfNetwork: true }, { x: 75.5 }];
+export const NORMS = [{ x: 25 }, { x: 50.5, isOfNetwork: true }, { x: 74.8 }];
 
 /** Where the boxes of the other parts stand. */
 export const BOXES = { residual: 47.5, feed_forward: 61.75 };

@@ -15,11 +15,11 @@ const warmth = logarithmic([0.05, 10], [0, 1]);
 
 /** @import { SetState } from "./base.js" */
 /** @typedef {{ scores: number[], tokens: string[], temperature: number, d_k: number, handles: string[],
- *   first: number[] | null, grip: { from: number, at: number, put: (value: number) => void } | null, drawn: number[], fresh: number, drawnWith: number[] | null }} State */
+ *   first: number[] | null, grip: { from: number, at: number, row: number, put: (value: number) => void } | null, drawn: number[], fresh: number, drawnWith: number[] | null }} State */
 /** @typedef {ReturnType<typeof dragged>} Listener */
 
 export default widget("TemperatureLab", {
-  // `first` has the scores before the first drag, `grip` the bar's value, the pointer and the axis (in `put`) when a drag began; `drawn` has
+  // `first` has the scores before the first drag, `grip` the bar's row and value, the pointer and the axis (in `put`) when a drag began; `drawn` has
   // the indices of the drawn tokens, of which the last `fresh` were drawn at once, and `drawnWith` the weights with which
   // they were drawn.
   own: { first: null, grip: null, drawn: [], fresh: 0, drawnWith: null },
@@ -102,6 +102,7 @@ function rows(state, set, hasScores) {
   const axis = axisOf(state);
   const values = stepsUpTo(reach);
   const dots = dotsOf(state);
+  const held = heldRow(state);
   const isAsBefore = state.temperature === 1 && state.d_k === 1;
   const before = state.handles.includes("width") && !isAsBefore ? weightsBefore(state) : null;
   return html`<div class="qkv-keys">${hasScores ? heads(axis, before !== null) : nothing}${state.tokens.map(
@@ -115,14 +116,15 @@ function rows(state, set, hasScores) {
       const place = stretched[i] / axis;
       return html`<div class="qkv-key-row" style="--qkv-p: ${weights[i]}">
       <span class="qkv-key-name">${token}</span>
-      ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, place / 2, putNearest) }) : nothing}
+      ${hasScores ? scoreBar({ shown: stretched[i], place, slider, drag: pulled(state, set, { from: place / 2, row: i, put: putNearest }) }) : nothing}
       ${
         hasScores
           ? html`<div class="qkv-weight-bar">${weightMarks(weights[i], dots[i], before?.[i])}</div>`
           : weightBar({
               marks: weightMarks(weights[i], dots[i], before?.[i]),
               slider,
-              drag: pulled(state, set, weights[i], putWeight),
+              drag: pulled(state, set, { from: weights[i], row: i, put: putWeight }),
+              grip: i === held ? gripOf(state, i, reach) : nothing,
             })
       }
     </div>`;
@@ -144,11 +146,10 @@ const rootOf = (/** @type {number} */ d_k) => num(Math.sqrt(d_k), { digits: 3 })
  * changes nothing.
  * @param {State} state
  * @param {SetState<State>} set
- * @param {number} value
- * @param {(value: number) => void} put */
-const pulled = (state, set, value, put) =>
+ * @param {{ from: number, row: number, put: (value: number) => void }} bar its value, its row, and what takes a new value */
+const pulled = (state, set, bar) =>
   dragged(({ x, isPress }) => {
-    if (isPress) set({ grip: { from: value, at: x, put } });
+    if (isPress) set({ grip: { ...bar, at: x } });
     else if (state.grip) state.grip.put(state.grip.from + x - state.grip.at);
   });
 
@@ -202,9 +203,24 @@ const scoreSlider = ({ token, score, shown, values, put }) => html`<input class=
 const written = (/** @type {number} */ score) => num(score, { places: Math.abs(score) < 100 ? 1 : 0 }).replace(",", "");
 
 /** Return a weight as a bar with a handle at its end.
- * @param {{ marks: unknown, slider: unknown, drag: Listener }} parts */
-const weightBar = ({ marks, slider, drag }) =>
-  html`<div class="qkv-weight-bar qkv-drag" @pointerdown=${drag} @pointermove=${drag}>${marks}${slider}</div>`;
+ * @param {{ marks: unknown, slider: unknown, drag: Listener, grip: unknown }} parts */
+const weightBar = ({ marks, slider, drag, grip }) =>
+  html`<div class="qkv-weight-bar qkv-drag" @pointerdown=${drag} @pointermove=${drag}>${marks}${grip}${slider}</div>`;
+
+/** Return the row whose bar has a handle that is always seen: the bar that was dragged last, or that of the highest score.
+ * @param {State} state */
+const heldRow = ({ grip, scores }) => grip?.row ?? scores.indexOf(Math.max(...scores));
+
+/** Return the handle at the end of a bar, and a line at each weight where it stops, because its score ends there.
+ * @param {State} state
+ * @param {number} i
+ * @param {number} reach */
+const gripOf = (state, i, reach) =>
+  html`${[-reach, reach].map((score) => {
+    const { scores } = moved(state, i, score, reach);
+    const { weights } = temperedRow({ scores, d_k: state.d_k, temperature: state.temperature });
+    return html`<s class="qkv-stop" style="--qkv-before: ${weights[i]}"></s>`;
+  })}<em class="qkv-knob" aria-hidden="true">↔</em>`;
 
 /** Return a weight as a bar, its number behind the bar or in a long one, a line at the weight before, if there is one,
  * and a row of dots: a dot for each time that its token was drawn.
@@ -234,7 +250,7 @@ function hint({ scores, first, d_k, handles }, set) {
   const changed = scores.filter((score, i) => first && score !== first[i]);
   const ended = changed.some((score) => Math.abs(score) === reach);
   return html`<div class="qkv-hint">
-    <p class="qkv-note">${ended ? endOf(reach, d_k) : handles.includes("scores") ? t`Drag T, or a score.` : t`Drag T, or a word’s bar.`}</p>
+    <p class="qkv-note">${ended ? endOf(reach, d_k) : handles.includes("scores") ? t`Drag T, or a score.` : html`${t`Drag T, or a word’s bar.`} <span class="qkv-stop"></span> ${t`score ±${num(reach)}`}`}</p>
     ${changed.length ? button({ label: t`reset scores`, onClick: () => first && set({ scores: first }) }) : nothing}
   </div>`;
 }

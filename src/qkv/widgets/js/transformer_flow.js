@@ -21,19 +21,20 @@ const SENTENCES = {
 /** @typedef {ReturnType<typeof computed>} Seen */
 /** @typedef {{ part: "residual" | "feed_forward", classes: string[] }} Press a part, and the classes before it was pressed */
 /** @typedef {{ sentence: string, word: number, stage: string, residual: boolean, norm: boolean,
- *   feed_forward: boolean, pressed: Press | null, touched: boolean }} State */
+ *   feed_forward: boolean, pressed: Press | null, touched: "" | "network" | "all" }} State */
 
 export default widget("TransformerFlow", {
-  // Before a part is `touched`, a network that is off is the only one to press.
-  own: { pressed: null, touched: false },
+  // Before a part is `touched`, a network that is off is the only one to press. Then the residual is there, too, and the norms
+  // come when more than the network was touched.
+  own: { pressed: null, touched: "" },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen, state.pressed)} ${answerText(seen)}`;
+    return `${seen.stage.title()}, ${shapeText(seen)}. ${verdict(seen, state.pressed)} ${answerText(seen, state)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
     return html`
-      <p class="qkv-lead qkv-flow-answer">${verdict(seen, state.pressed, (count) => html`<b class=${count ? "qkv-flow-bad" : ""}>${count}</b>`)} <small>${answerText(seen)}</small></p>
+      <p class="qkv-lead qkv-flow-answer">${verdict(seen, state.pressed, (count) => html`<b class=${count ? "qkv-flow-bad" : ""}>${count}</b>`)} <small>${answerText(seen, state)}</small></p>
       ${flow(state, seen, set, id)}
       ${sentences(state, set, id)}
       ${here(state, seen, set)}
@@ -105,12 +106,14 @@ function verdict({ said, intact }, pressed, mark = (count) => count) {
   return lost === 1 ? t`${mark(1)} class is wrong.` : t`${mark(lost)} classes are wrong.`;
 }
 
-/** @param {Seen} parts */
-function answerText({ said, intact, words, at }) {
+/** @param {Seen} parts
+ * @param {State} state */
+function answerText({ said, intact, words, at }, { touched }) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
-  return said === intact ? t`${answer} Press a box.` : answer;
+  if (said !== intact) return answer;
+  return touched === "network" ? t`${answer} Now press “residual”.` : t`${answer} Press a box.`;
 }
 
 /* ---- the flow: a line for each word, from the word to its class, through the parts of a block and the last norm. A line
@@ -120,7 +123,7 @@ function answerText({ said, intact, words, at }) {
 
 const [TOP, ROWS, FOOT] = [80, 216, 20]; // of the flow: above the words' rows, the rows, and below; in sixteenths of a rem
 const HEIGHT = TOP + ROWS + FOOT;
-const [START, END] = [20, 76.9]; // of the lines
+const [START, END] = [20, 75.8]; // of the lines
 
 /** Return how far down a word's line is.
  * @param {number} i
@@ -134,8 +137,8 @@ const lineOf = (i, n) => TOP + ((i + 0.5) * ROWS) / n;
 function flow(state, seen, set, id) {
   const { said, intact, words, n, at, stage } = seen;
   const pick = dragged(({ y }) => set({ word: partAt(inRows(y), n) }));
-  const isFresh = !state.touched && state.residual && state.norm && !state.feed_forward;
-  return html`<div class="qkv-flow qkv-drag ${isFresh ? "qkv-flow-fresh" : ""}" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
+  const stillHidden = isFresh(state) ? "qkv-flow-fresh" : state.touched === "network" ? "qkv-flow-early" : "";
+  return html`<div class="qkv-flow qkv-drag ${stillHidden}" style="--rows: ${n}" @pointerdown=${pick} @pointermove=${pick}>
     <b class="qkv-flow-attention" aria-hidden="true">${t`attention`}</b>
     <svg viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${t`${n} words through two blocks.`} ${readText(seen)}">
       ${words.map((_, i) => svg`<path class="qkv-flow-line ${i === at ? "qkv-flow-chosen" : ""}" d=${line(seen, state, i)} />`)}
@@ -159,6 +162,16 @@ function flow(state, seen, set, id) {
     <i class="qkv-flow-ring" style="left: ${stage.x}%; --y: ${lineOf(at, n)}"></i>
   </div>`;
 }
+
+const isFresh = (/** @type {State} */ { touched, residual, norm, feed_forward }) =>
+  !touched && residual && norm && !feed_forward;
+
+/** Return what is touched after a press on a part.
+ * @param {State} state
+ * @param {"residual" | "feed_forward"} part
+ * @returns {State["touched"]} */
+const touchedBy = (state, part) =>
+  part === "feed_forward" && (isFresh(state) || state.touched === "network") ? "network" : "all";
 
 const THICKNESS = 3.2; // of a line whose numbers have a standard deviation of 1
 
@@ -234,7 +247,7 @@ const box = (
   set,
 ) => html`<label class="qkv-flow-part" data-part=${part} data-on=${state[part]} style="--x: ${BOXES[part]}%"
   @pointerdown=${alone} @pointermove=${alone}><input class="qkv-over" type="checkbox" role="switch" aria-label=${name} .checked=${live(state[part])}
-    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked, pressed: { part, classes }, touched: true })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
+    @change=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ [part]: target.checked, pressed: { part, classes }, touched: touchedBy(state, part) })}><i class="qkv-lever ${state[part] ? "" : "qkv-lever-off"}"></i><span>${shown}</span></label>`;
 
 /** A press or a swipe that begins on a part chooses no word. */
 const alone = (/** @type {Event} */ event) => event.stopPropagation();
@@ -288,7 +301,7 @@ function here(state, seen, set) {
   const title = isOff(stage, state) ? t`${stage.title()}, off` : stage.title();
   return html`<details class="qkv-tables qkv-flow-here">
     <summary>${t`The numbers on the way`}</summary>
-    <div class="qkv-flow-norms">${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm, pressed: null, touched: true }) })}
+    <div class="qkv-flow-norms">${toggle({ label: t`norm`, checked: state.norm, onChange: (norm) => set({ norm, pressed: null, touched: "all" }) })}
       <small>${t`block ${blockOf(stage) + 1} of 2; thick lines: large numbers`}</small></div>
     <label class="qkv-control qkv-flow-title">
       <span class="qkv-label"><b>${title}</b></span>
