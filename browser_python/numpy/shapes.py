@@ -49,7 +49,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     """
     t = as_tensor(x)
     for d in [axis] if isinstance(axis, INTEGERS) else axis or ():
-        if t.shape[d] != 1:
+        if t.size(d) != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     return ndarray(t.squeeze() if axis is None else t.squeeze(axis))
 
@@ -59,8 +59,11 @@ def moveaxis(x: Any, source: Any, destination: Any) -> ndarray:
 
 
 def flip(x: Any, axis: Any = None) -> ndarray:
+    """Return an array in the reverse order along one axis, several, or all."""
     t = as_tensor(x)
-    return ndarray(t.flip(list(range(t.ndim)) if axis is None else axis))
+    found = ndarray(t.flip(list(range(t.ndim)) if axis is None else axis))
+    found._reversed = True
+    return found
 
 
 def fliplr(x: Any) -> ndarray:
@@ -95,7 +98,16 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> ndarray:
 
 
 def broadcast_to(x: Any, shape: Any) -> ndarray:
-    return ndarray(as_tensor(x).expand((shape,) if isinstance(shape, INTEGERS) else tuple(shape)).clone())
+    """Return an array repeated to a shape; a ValueError is raised if it does not broadcast to that."""
+    t, sizes = as_tensor(x), (shape,) if isinstance(shape, INTEGERS) else tuple(shape)
+    try:
+        return ndarray(t.expand(sizes).clone())
+    except RuntimeError:
+        own, wanted = (f"({','.join(map(str, s))}{',' * (len(s) == 1)})" for s in (t.shape, sizes))
+        raise ValueError(
+            "operands could not be broadcast together with remapped shapes [original->remapped]: "
+            f"{own}  and requested shape {wanted}"
+        ) from None
 
 
 def at_least_2d(x: Any) -> torch.Tensor:

@@ -88,15 +88,20 @@ from .composed import (
     atleast_3d,
     baddbmm,
     can_cast,
+    clamp_max,
+    clamp_min,
     combinations,
     copysign,
     cross,
     cumulative_trapezoid,
+    deg2rad,
     dstack,
     flipud,
     float_power,
     frac,
     gcd,
+    get_device,
+    hsplit,
     index_add,
     index_copy,
     index_put,
@@ -105,6 +110,7 @@ from .composed import (
     logaddexp2,
     logcumsumexp,
     logit,
+    matrix_power,
     mode,
     msort,
     nanmean,
@@ -112,6 +118,7 @@ from .composed import (
     nanquantile,
     positive,
     promote_types,
+    rad2deg,
     randint_like,
     rsub,
     scatter_reduce,
@@ -121,8 +128,10 @@ from .composed import (
     trapezoid,
     triu_indices,
     unique_consecutive,
+    unravel_index,
     vander,
     vdot,
+    vsplit,
 )
 from .composed import trapezoid as trapz
 from .creation import (
@@ -210,6 +219,7 @@ from .joining import cat as concatenate
 from .linalg import det
 from .linalg import inv as inverse
 from .linalg import pinv as pinverse
+from .missing import UNDOCUMENTED as _UNDOCUMENTED
 from .missing import missing_getattr as _missing_getattr
 from .modes import (
     enable_grad,
@@ -327,7 +337,10 @@ __version__ = "2.13.0+page"
 newaxis = None
 globals().update(FUNCTIONS)
 globals().update(_TYPES)
-ger = outer
+ger, moveaxis, row_stack = outer, movedim, vstack
+absolute, arctan, arcsin, arccos = abs, atan, asin, acos  # type: ignore[name-defined]  # noqa: F821
+Tensor.det = det  # type: ignore[attr-defined]
+Tensor.absolute = absolute  # type: ignore[attr-defined]
 Tensor.inverse = inverse  # type: ignore[attr-defined]
 Tensor.__module__ = Size.__module__ = "torch"
 Generator.__module__ = "torch._C"  # as PyTorch names it
@@ -341,7 +354,8 @@ def is_floating_point(x: Tensor) -> bool:  # type: ignore[valid-type]
     return x.is_floating_point()
 
 
-from . import accelerator, backends, cuda, random  # noqa: E402
+from . import accelerator, amp, backends, cuda, random  # noqa: E402
+from .amp import autocast  # noqa: E402
 
 for _name, _function in [*globals().items()]:
     if type(_function) is type(numel):
@@ -373,4 +387,9 @@ class _C:
             return None
 
 
+for _module in (nn, optim, optim.lr_scheduler, utils.data):
+    for _thing in vars(_module).values():
+        if isinstance(_thing, type) and _thing.__module__.partition("torch.")[2].startswith(("nn", "optim", "utils")):
+            _thing.__doc__ = _UNDOCUMENTED
+Tensor.__doc__ = _UNDOCUMENTED
 __getattr__ = _missing_getattr("torch")

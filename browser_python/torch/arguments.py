@@ -12,9 +12,10 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from .dtypes import FLOATING, bool_, dtype
-from .missing import refuse
-from .numbers import INTEGERS, NUMBERS
+from .missing import UNDOCUMENTED, refuse
+from .numbers import INTEGERS, NUMBERS, class_name
 from .randomness import Generator
+from .shapes import SizesError
 from .tensors import Tensor
 
 NAMES = {"x": "input", "a": "input", "p": "input", "b": "other", "cond": "condition"}  # torch's names of our parameters
@@ -87,6 +88,17 @@ KINDS = {
     "Generator": Kind("Generator", (Generator,)),
     "None": Kind("None", (NoneType,)),
 }
+JOIN = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack")
+IN_PYTHON = {
+    "split",
+    "tensordot",
+    "einsum",
+    "unique",
+    "norm",
+    "meshgrid",
+    "save",
+    "load",
+}  # functions of torch's own in Python
 # Arguments that may be left out, but not None.
 NOT_NONE = {f"{name}.dim" for name in ("max", "min", "median", "nanmedian", "prod", "squeeze", "squeeze_")}
 NOT_NONE |= {"arange.end", "where.a", "where.b"}
@@ -126,8 +138,13 @@ class Signature:
         numpys = {"x", "a"} if names is NAMES else set()  # which torch takes, too, for `input`
         self.only_ours = set(given) - set(self.ours) - numpys
         self.places = given[: code.co_argcount]
+        inside = function.__module__.rpartition("torch.")[2]
+        self.native = names is NAMES and name not in IN_PYTHON and not inside.startswith(("nn", "autograd"))
+        self.required = self.places[: code.co_argcount - len(unwrap(function).__defaults__ or ())]
         checked = [our for our in given if our not in ANY_VALUE and our in annotations]
         self.kinds = {our: kind for our in checked if (kind := kind_of(annotations[our]))}
+        if name in JOIN:
+            self.kinds["tensors"] = Kind("tuple of Tensors", SEVERAL)
         for our in given:
             if f"{name}.{our}" in NOT_NONE:
                 word, classes = self.kinds[our]
@@ -152,7 +169,22 @@ class Signature:
             return value
         where = "" if place is None else f" (position {place + 1 - self.skip})"
         what = f"{self.name}(): argument '{self.named.get(our, our)}'{where}"
-        raise TypeError(f"{what} must be {kind.word}, not {type(value).__name__}")
+        raise TypeError(f"{what} must be {kind.word}, not {class_name(value)}")
+
+    def check_count(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise torch's TypeError if a required argument is missing; `kwargs` has ours."""
+        numpys = {"dim": "axis", "keepdim": "keepdims"}
+        missing = [our for our in self.required[len(args) :] if our not in kwargs and numpys.get(our) not in kwargs]
+        if missing and self.name in ("add", "sub"):
+            given, rest = ", ".join(map(class_name, args[self.skip :])), "Tensor other, *, Number alpha = 1"
+            taken = rest if self.skip else f"Tensor input, {rest}, Tensor out = None"
+            raise TypeError(
+                f"{self.name}() received an invalid combination of arguments - got ({given}), but expected ({taken})"
+            )
+        if missing and self.native:
+            words = ", ".join(f'"{self.named.get(our, our)}"' for our in missing)
+            several = "" if len(missing) > 1 else "s"  # as torch writes it
+            raise TypeError(f"{self.name}() missing {len(missing)} required positional argument{several}: {words}")
 
 
 def check_arguments(
@@ -165,6 +197,7 @@ def check_arguments(
     """
     signature = Signature(name, function, names, skip)
     if not signature.kinds:
+        function.__doc__ = UNDOCUMENTED
         return function
 
     right: set[tuple[Any, ...]] = set()  # the classes of arguments that passed, so that they pass at once again
@@ -174,7 +207,7 @@ def check_arguments(
     def checked(*args: Any, **kwargs: Any) -> Any:
         classes = (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else tuple(map(type, args))
         if classes in right:
-            return function(*args, **kwargs)
+            return named_sizes(*args, **kwargs)
         if one_tuple and len(args) > 1 and isinstance(args[1], (*INTEGERS, Tensor)):
             given = type(args[1]).__name__
             raise TypeError(f"{name}(): argument 'dims' (position 2) must be tuple of ints, not {given}")
@@ -193,11 +226,19 @@ def check_arguments(
             for place, (our, value) in enumerate(zip(signature.places, args, strict=False))
         ]
         more = {our: signature.checked(our, value) for our, value in ours.items()}
+        signature.check_count(args, ours)
         if all(a is b for a, b in zip(args, values, strict=False)) and all(
             kwargs.get(our) is v for our, v in more.items()
         ):
             right.add(classes)
-        return function(*values, *args[len(values) :], **more)
+        return named_sizes(*values, *args[len(values) :], **more)
+
+    def named_sizes(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except SizesError as error:
+            raise TypeError(str(error.args[0]).format(name=name, word=SEVERAL_AS.get(name, "size"))) from None
 
     checked.__name__ = checked.__qualname__ = name  # `multiply` is also a name of `mul`
+    checked.__doc__ = UNDOCUMENTED
     return checked

@@ -869,6 +869,20 @@ OPERATORS = {
 OPERANDS = (Tensor, *NUMBERS)
 
 
+def beside_array(f: Callable[[Any, Any], Tensor], x: Tensor, array: Tensor) -> Tensor:
+    """Return `f(x, array)` for a tensor and that of an array of the page's numpy.
+
+    Raises:
+        ValueError: NumPy's error, if the shapes do not broadcast.
+    """
+    try:
+        common_shape(x.shape, array.shape)
+    except RuntimeError:
+        shapes = " ".join(f"({','.join(map(str, t.shape))}{',' * (t.ndim == 1)})" for t in (x, array))
+        raise ValueError(f"operands could not be broadcast together with shapes {shapes} ") from None
+    return f(x, array)
+
+
 def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
     """Add operator `name`, computed by `f`, to `Tensor`, with the tensor on the left.
 
@@ -882,7 +896,7 @@ def add_operator(name: str, f: Callable[[Any, Any], Tensor]) -> None:
         if hasattr(other, "_tensor") and name in ("lt", "le", "gt", "ge"):
             return NotImplemented
         if hasattr(other, "_tensor") and name != "ne":  # an array of the page's numpy; of it, torch says True at once
-            return f(x, other._tensor)
+            return beside_array(f, x, other._tensor)
         if name in ("eq", "ne"):
             return name == "ne"
         if name not in SIGNS:

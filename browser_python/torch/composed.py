@@ -15,21 +15,21 @@ from typing import Any
 from warnings import warn
 
 from .arithmetic import binary_op, check_implemented, where
-from .creation import arange, tensor
-from .dtypes import INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
+from .creation import arange, eye, tensor
+from .dtypes import C_NAMES, INTEGER, TYPE_NAMES, Device, bool_, int64, promoted_dtype
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather
 from .joining import cat, list_of_tensors, places_of_matrix, stack
 from .linalg import cross as cross_product
 from .missing import refuse
-from .numbers import INTEGERS, Numbers
+from .numbers import Numbers
 from .ordering import bincount
 from .products import scaled
 from .randomness import Generator, default_generator, integers
 from .reductions import NamedResults, along_axis, check_not_empty, logaddexp, named_results
 from .shapes import axis_of, whole
-from .tensors import Tensor, laid_out, method, tensor_of, without_gradient
+from .tensors import Tensor, laid_out, made_of, method, tensor_of, without_gradient
 
 
 # ── sums of products ──────────────────────────────────────────────────────────────────────────────
@@ -41,6 +41,16 @@ def addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) ->
 @method
 def addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     return x + value * tensor1 / tensor2
+
+
+@method
+def addcmul_(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return x.add_(value * tensor1 * tensor2)
+
+
+@method
+def addcdiv_(x: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return x.add_(value * tensor1 / tensor2)
 
 
 @method
@@ -313,6 +323,96 @@ def flipud(x: Tensor) -> Tensor:
 
 
 @method
+def hsplit(x: Tensor, parts: Any) -> tuple[Tensor, ...]:
+    return split_exactly("hsplit", x, parts, 1 if x.ndim > 1 else 0)
+
+
+@method
+def vsplit(x: Tensor, parts: Any) -> tuple[Tensor, ...]:
+    """Split the first axis: see `split_exactly`. A vector raises a RuntimeError."""
+    if x.ndim < 2:
+        raise RuntimeError(
+            f"torch.vsplit requires a tensor with at least 2 dimension, but got a tensor with {x.ndim} dimensions!"
+        )
+    return split_exactly("vsplit", x, parts, 0)
+
+
+def split_exactly(name: str, x: Tensor, parts: Any, dim: int) -> tuple[Tensor, ...]:
+    """Split an axis into equal parts, or before indices; a RuntimeError is raised if there are no equal parts."""
+    if isinstance(parts, int) and x.shape[dim] % parts:
+        raise RuntimeError(
+            f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {x.shape[dim]} is not "
+            f"divisible by the split_size {parts}!"
+        )
+    return x.tensor_split(parts, dim)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """Return the index along each axis of places in a flat tensor of this shape.
+
+    Raises:
+        ValueError: torch's, if the indices are not integers.
+    """
+    if indices.dtype.kind != INTEGER:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    found: list[Tensor] = []
+    for n in reversed((shape,) if isinstance(shape, int) else tuple(shape)):
+        found.insert(0, indices % n)
+        indices = indices // n
+    return tuple(found)
+
+
+@method
+def deg2rad(x: Tensor) -> Tensor:
+    return x * (math.pi / 180)
+
+
+@method
+def rad2deg(x: Tensor) -> Tensor:
+    return x * (180 / math.pi)
+
+
+@method
+def get_device(x: Tensor) -> int:
+    return -1
+
+
+@method
+def clamp_min(x: Tensor, min: Tensor | float) -> Tensor:
+    return x.clamp(min=min)
+
+
+@method
+def clamp_max(x: Tensor, max: Tensor | float) -> Tensor:
+    return x.clamp(max=max)
+
+
+@method
+def matrix_power(x: Tensor, n: int) -> Tensor:
+    """Return the product of n copies of a matrix: for a negative n, of its inverse."""
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            f"{x.shape[-2]} by {x.shape[-1]} matrices"
+        )
+    if n < 0:
+        return x.inverse().matrix_power(-n)
+    if n == 0:
+        return eye(x.shape[-1], dtype=x.dtype).expand(x.shape).clone()
+    if n == 1:
+        return x.clone()
+    if n == 3:
+        return (x @ x) @ x
+    result, power = None, x
+    while n:
+        if n % 2:
+            result = power if result is None else result @ power
+        n //= 2
+        power = power @ power if n else power
+    return result  # type: ignore[return-value]
+
+
+@method
 def adjoint(x: Tensor) -> Tensor:
     return x.mT
 
@@ -439,12 +539,14 @@ class TypeOfTensors(type):
 
     def __call__(cls, *data: Any) -> Tensor:
         """Return a tensor of this dtype: zeros of these sizes, or the numbers of nested lists."""
-        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
-        return (
-            tensor([0] * math.prod(data), dtype=cls.kind).view(data)
-            if sizes
-            else tensor(*data or ([],), dtype=cls.kind)
-        )
+        if len(data) == 1 and isinstance(data[0], Tensor) and data[0].dtype is not cls.kind:
+            given, wanted = C_NAMES[data[0].dtype], C_NAMES[cls.kind]
+            options = "device=cpu, layout=Strided, requires_grad=false (default), pinned_memory=false (default), "
+            options += "memory_format=(nullopt)"
+            raise TypeError(
+                f"expected TensorOptions(dtype={wanted}, {options}) (got TensorOptions(dtype={given}, {options}))"
+            )
+        return made_of(data, cls.kind)
 
     def __instancecheck__(cls, x: object) -> bool:
         return isinstance(x, Tensor) and x.dtype is cls.kind

@@ -44,6 +44,21 @@ FILL_NAMES = {
 }  # in errors of `check_fits`
 
 
+def tensor_in(data: Any) -> Any:
+    """Return the tensor that an array of the page's numpy holds, and other data unchanged.
+
+    Raises:
+        ValueError: in NumPy, the array has a negative stride.
+    """
+    if getattr(data, "_reversed", False):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    return getattr(data, "_tensor", data)
+
+
 def as_list(data: Any) -> Any:
     """Return an array of the page's numpy, which holds a tensor, as nested lists, and other data unchanged."""
     return data._tensor.tolist() if hasattr(data, "_tensor") else data
@@ -153,7 +168,7 @@ def tensor(data: Any, *, dtype: Kind | None = None, device: Device = None, requi
     Raises:
         ValueError, TypeError, RuntimeError, NotImplementedError: see `flatten_nested`, `check_range` and `placed`.
     """
-    data = getattr(data, "_tensor", data)  # an array of the page's numpy holds a tensor
+    data = tensor_in(data)
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return placed(data.detach().clone().to(dtype or data.dtype), device, requires_grad)
@@ -216,7 +231,7 @@ def check_fits(value: float, kind: Kind, name: str = "") -> None:
 
 def as_tensor(data: Any, *, dtype: Kind | None = None, device: Device = None) -> Tensor:
     check_device(device)
-    data = getattr(data, "_tensor", data)
+    data = tensor_in(data)
     return data.to(dtype or data.dtype) if isinstance(data, Tensor) else tensor(data, dtype=dtype)
 
 
@@ -325,7 +340,7 @@ def eye(
 
 
 def arange(
-    start: Tensor | float = 0,
+    start: Tensor | float | None = None,
     end: Tensor | float | None = None,
     step: Tensor | float = 1,
     *,
@@ -339,13 +354,16 @@ def arange(
 
     Raises:
         RuntimeError: the step is 0, or leads away from the end; an end is not finite.
-        TypeError: there is a step without an end.
+        TypeError: there is no end.
         NotImplementedError: the dtype is bool.
     """
+    if start is None and end is None:
+        raise TypeError("arange() received an invalid combination of arguments: the end is missing")
     if end is None and step != 1:
         raise TypeError("arange() received an invalid combination of arguments: a step without an end")
     if end is None:
         start, end = 0, start
+    start = 0 if start is None else start
     start, end, step = [v.item() if isinstance(v, Tensor) else plain(v) for v in (start, end, step)]
     of_integers = all(isinstance(v, int) for v in (start, end, step))
     dtype = as_dtype(dtype) or (int64 if of_integers else State.default_dtype)
@@ -441,10 +459,11 @@ def from_numpy(a: Any) -> Tensor:
 
     Raises:
         TypeError: it is no such array.
+        ValueError: in NumPy, it has a negative stride.
     """
     if not hasattr(a, "_tensor"):
         raise TypeError(f"expected np.ndarray (got {type(a).__name__})")
-    found: Tensor = a._tensor
+    found: Tensor = tensor_in(a)
     return found
 
 

@@ -167,7 +167,10 @@ class iinfo(Fixed):
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
-DEVICES = "cpu, cuda, xpu, mps, xla, meta"
+DEVICES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
 
 
 class device(Fixed):

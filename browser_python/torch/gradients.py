@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .dtypes import State
+from .dtypes import TYPE_NAMES, State
 from .graph_names import name_of_operation
 from .missing import refuse
 
@@ -39,9 +39,10 @@ class Saved:
                 "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
             )
         self.value, self.writes, self.freed = value, writes_to(value), False
+        self.has_gradient = getattr(value, "requires_grad", False)  # a result of the node itself has none yet
 
-    def read(self) -> Any:
-        """Return the tensor or number.
+    def read(self, name: str = "") -> Any:
+        """Return the tensor or number, which a node of this name saved.
 
         Raises:
             RuntimeError: it was freed by an earlier backward pass, or the tensor was changed by an in-place operation.
@@ -49,10 +50,15 @@ class Saved:
         if self.freed:
             raise RuntimeError(USED_TWICE)
         if writes_to(self.value) != self.writes:
+            value = self.value
+            if value.requires_grad and self.has_gradient:
+                name = value._node._name if value._node else ""
+            made = f", which is output 0 of {name.partition('Backward')[0]}," if value.requires_grad and name else ""
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"a tensor of shape {list(self.value.shape)} is at version {writes_to(self.value)}; expected version "
-                f"{self.writes} instead."
+                f"[torch.{TYPE_NAMES[value.dtype]}Tensor {list(value.shape)}]{made} is at version {writes_to(value)}; "
+                f"expected version {self.writes} instead. Hint: enable anomaly detection to find the operation that failed "
+                "to compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
             )
         return self.value
 
@@ -236,6 +242,11 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
     With `keep_in_leaves`, also accumulate the gradients in the leaves' `grad`. Without `retain_graph`, free the tensors
     that the nodes saved, so that a second pass raises an error.
     """
+    for i, (out, g) in enumerate(zip(outs, grads, strict=False)):
+        if out.shape != g.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}."
+            )
     nodes = [node_of(o) for o in outs]
     got: dict[int, Any] = {}
     was = State.grad_enabled
@@ -254,7 +265,7 @@ def run_backward(outs: list[Any], grads: list[Any], keep_in_leaves: bool, retain
                 store_gradient(n, g)
             if n.leaf is not None:
                 continue
-            for p, d in zip(n.parents, n.back(g, *[s.read() for s in n.saved]), strict=False):
+            for p, d in zip(n.parents, n.back(g, *[s.read(n._name) for s in n.saved]), strict=False):
                 if d is not None and p is not None:
                     got[id(p)] = d if id(p) not in got else got[id(p)] + d
             for s in n.saved if not retain_graph else ():

@@ -23,7 +23,7 @@ MODULES = (
     "lstm_step",
     "gru_step",
 )  # a module's functions: the operation is what they call
-HELPERS = {"of_all", "checked", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
+HELPERS = {"of_all", "checked", "named_sizes", "write_left", "renamed", "write", "<lambda>", "<genexpr>", "<listcomp>"}
 
 Locals = dict[str, Any]  # the local variables of a function
 
@@ -176,6 +176,14 @@ def of_norm(names: Locals) -> str:
     return "SumBackward1" if order == "nuc" else "AmaxBackward0" if order > 0 else "AminBackward0"
 
 
+def of_einsum(names: Locals) -> str:
+    """Return the name of the last node of `einsum`, which depends on whether a letter is summed over."""
+    summed = set("".join(names["full"])) - set(names["right"])
+    if len(names["ops"]) == 1:
+        return "SumBackward1" if summed else "PermuteBackward0"
+    return "ViewBackward0" if summed else "MulBackward0"
+
+
 def of_convolution(names: Locals) -> str:
     return "ConvolutionBackward0" if names["x"].ndim == names["weight"].ndim else "SqueezeBackward1"
 
@@ -195,6 +203,8 @@ RULES: dict[str, Callable[[Locals], str]] = {
     "kl_div": lambda names: by_reduction(f"{'Mul' if names['log_target'] else 'Sub'}Backward0")(names),
     **dict.fromkeys(("norm", "matrix_norm"), of_norm),
     **dict.fromkeys(("conv1d", "conv2d"), of_convolution),
+    "einsum": of_einsum,
+    "gumbel_softmax": lambda names: "AddBackward0" if names["hard"] else "SoftmaxBackward0",
     "float_power": lambda names: f"PowBackward{1 if hasattr(names['exponent'], 'ndim') else 0}",
     "trapezoid": lambda names: "MulBackward1" if names["x"] is None else "DivBackward0",
     "unfold": lambda names: f"{'Im2Col' if 'kernel_size' in names else 'Unfold'}Backward0",
@@ -228,11 +238,11 @@ OTHERS = {  # torch's names for functions of other names
     **dict.fromkeys(("to", "type_", "type_as"), "ToCopyBackward0"),
     **dict.fromkeys(("T", "movedim", "moveaxis"), "PermuteBackward0"),
     **dict.fromkeys(("mT", "swapaxes", "swapdims"), "TransposeBackward0"),
-    **dict.fromkeys(("view_as", "unflatten", "repeat_interleave", "einsum"), "ViewBackward0"),
+    **dict.fromkeys(("view_as", "unflatten", "repeat_interleave"), "ViewBackward0"),
     **dict.fromkeys(("expand_as", "broadcast_to"), "ExpandBackward0"),
-    "unique": "Unique2Backward0",
+    **{"unique": "Unique2Backward0", "deg2rad": "Deg2RadBackward0", "rad2deg": "Rad2DegBackward0"},
     **dict.fromkeys(("vstack", "hstack", "concat", "concatenate"), "CatBackward0"),
-    **dict.fromkeys(("narrow", "tensor_split"), "SliceBackward0"),
+    **dict.fromkeys(("narrow", "tensor_split", "hsplit", "vsplit"), "SliceBackward0"),
     **dict.fromkeys(("dropout", "outer"), "MulBackward0"),
     **dict.fromkeys(("clamp", "clip"), "ClampBackward1"),
     "copy_slices": "CopySlices",

@@ -14,7 +14,7 @@ from .dtypes import TYPE_NAMES, Device, bfloat16, float16, int32, int64, promote
 from .dtypes import dtype as Kind
 from .gradients import record_step
 from .indexing import gather_flat
-from .numbers import INTEGERS, OtherInteger
+from .numbers import INTEGERS, OtherInteger, class_name
 from .shapes import ALL, Axes, axes_of, axis_of, check_sizes, offsets_of, product, sizes_of, whole
 from .tensors import Tensor, accept_numpy_names, method, places_in, tensor_of, view_of
 from .views import meshgrid
@@ -146,7 +146,7 @@ def split(x: Tensor, size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, .
     n = x.shape[d]
     if isinstance(size, (bool, OtherInteger)) or not (isinstance(size, (int, list, tuple, Tensor))):
         raise TypeError(
-            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {type(size).__name__}"
+            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {class_name(size)}"
         )
     if not isinstance(size, (list, tuple)):
         size = whole(size, "split_size")

@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
+UNDOCUMENTED = "This documentation is not in the page's torch; open this notebook in Colab or JupyterLab."
 HERE = (__package__ or "").removesuffix("torch")  # where torch is a part of another package, as in tests
 asked_for: list[str] = []  # the missing parts that code has used; a check clears it, and reads it afterwards
 

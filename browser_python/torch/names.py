@@ -16,56 +16,54 @@ ScriptDictIterator ScriptDictKeyIterator ScriptFunction ScriptList ScriptListIte
 ScriptModuleSerializer ScriptObject ScriptObjectProperty SerializationStorageContext ShortStorage StaticModule Storage
 StorageBase Stream StreamObjType StringType SymBool SymBoolType SymFloat SymInt SymIntType TYPE_CHECKING Tag TensorType
 ThroughputBenchmark TracingState TupleType Type TypedStorage USE_GLOBAL_DEPS USE_RTLD_GLOBAL_WITH_LIBTORCH UnionType
-UntypedStorage Use Value abs_ absolute acos_ acosh_ adaptive_avg_pool1d adaptive_max_pool1d addmv_ affine_grid_generator
-alias_copy alpha_dropout alpha_dropout_ amp ao arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan
-arctan_ arctanh arctanh_ are_deterministic_algorithms_enabled as_strided_ as_strided_copy as_strided_scatter asarray
-asin_ asinh_ atan_ atanh_ autocast autocast_decrement_nesting autocast_increment_nesting avg_pool1d bartlett_window
-batch_norm batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats
-batch_norm_gather_stats_with_counts batch_norm_stats batch_norm_update_stats bilinear binary_cross_entropy_with_logits
-binomial bit bits16 bits1x8 bits2x4 bits4x2 bits8 blackman_window builtins ccol_indices_copy cdouble ceil_ celu celu_
-cfloat chain_matmul chalf channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve
-choose_qparams_optimized clamp_ clamp_max clamp_max_ clamp_min clamp_min_ classes classproperty clear_autocast_cache
-clip_ col_indices_copy compile compiled_with_cxx11_abi compiler complex complex128 complex32 complex64 cond conj
-conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d
-conv_transpose2d conv_transpose3d convolution cos_ cosh_ cosine_embedding_loss cosine_similarity cpp cpu
-crow_indices_copy ctc_loss ctypes cudnn_affine_grid_generator cudnn_batch_norm cudnn_convolution
-cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler cudnn_is_acceptable
-deg2rad deg2rad_ dequantize detach_ detach_copy diagonal_copy diagonal_scatter digamma distributed dropout dropout_ dsmm
-dsplit eig embedding embedding_bag embedding_renorm_ empty_permuted empty_quantized empty_strided erf_ erfc_ erfinv
-exp2_ exp_ expand_copy expm1_ export fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
+UntypedStorage Use Value abs_ acos_ acosh_ adaptive_avg_pool1d adaptive_max_pool1d addmv_ affine_grid_generator
+alias_copy alpha_dropout alpha_dropout_ ao arccos_ arccosh arccosh_ arcsin_ arcsinh arcsinh_ arctan_ arctanh arctanh_
+are_deterministic_algorithms_enabled as_strided_ as_strided_copy as_strided_scatter asarray asin_ asinh_ atan_ atanh_
+autocast_decrement_nesting autocast_increment_nesting avg_pool1d bartlett_window batch_norm batch_norm_backward_elemt
+batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats batch_norm_gather_stats_with_counts batch_norm_stats
+batch_norm_update_stats bilinear binary_cross_entropy_with_logits binomial bit bits16 bits1x8 bits2x4 bits4x2 bits8
+blackman_window builtins ccol_indices_copy cdouble ceil_ celu celu_ cfloat chain_matmul chalf channel_shuffle
+channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve choose_qparams_optimized clamp_ clamp_max_
+clamp_min_ classes classproperty clear_autocast_cache clip_ col_indices_copy compile compiled_with_cxx11_abi compiler
+complex complex128 complex32 complex64 cond conj conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d
+conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution cos_ cosh_ cosine_embedding_loss
+cosine_similarity cpp cpu crow_indices_copy ctc_loss ctypes cudnn_affine_grid_generator cudnn_batch_norm
+cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose cudnn_grid_sampler
+cudnn_is_acceptable deg2rad_ dequantize detach_ detach_copy diagonal_copy diagonal_scatter digamma distributed dropout
+dropout_ dsmm dsplit eig embedding embedding_bag embedding_renorm_ empty_permuted empty_quantized empty_strided erf_
+erfc_ erfinv exp2_ exp_ expand_copy expm1_ export fake_quantize_per_channel_affine fake_quantize_per_tensor_affine
 fbgemm_linear_fp16_weight fbgemm_linear_fp16_weight_fp32_activation fbgemm_linear_int8_weight
 fbgemm_linear_int8_weight_fp32_activation fbgemm_linear_quantize_weight fbgemm_pack_gemm_matrix_fp16
 fbgemm_pack_quantized_matrix feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill
 fill_ fix fix_ float4_e2m1fn_x2 float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu floor_ fmax
 fmin fork frac_ frexp frobenius_norm from_dlpack from_file frombuffer func functional functools
 fused_moving_avg_obs_fake_quant futures fx gcd_ geqrf get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
-get_autocast_ipu_dtype get_autocast_xla_dtype get_deterministic_debug_mode get_device get_device_module get_file_path
+get_autocast_ipu_dtype get_autocast_xla_dtype get_deterministic_debug_mode get_device_module get_file_path
 get_float32_matmul_precision get_num_interop_threads glob gradient grid_sampler grid_sampler_2d grid_sampler_3d
 group_norm gru gru_cell hardshrink has_lapack has_mkl has_openmp has_spectral hash_tensor hinge_embedding_loss histogram
-histogramdd hsmm hsplit hspmm hub i0 i0_ igamma igammac imag import_ir_module import_ir_module_from_buffer importlib
-index_fill index_put_ index_reduce indices_copy init_num_threads inspect instance_norm int1 int2 int3 int4 int5 int6
-int7 int_repr is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled
-is_autocast_enabled is_autocast_ipu_enabled is_autocast_xla_enabled is_conj
-is_deterministic_algorithms_warn_only_enabled is_distributed is_neg is_same_size is_signed is_storage
-is_vulkan_available is_warn_always_enabled isposinf isreal istft jagged jit kaiser_window kl_div layer_norm layout lcm_
-ldexp ldexp_ legacy_contiguous_format library load lobpcg log10_ log1p_ log2_ log_ logdet logit_ lstm lstm_cell lstsq lu
-lu_solve lu_unpack margin_ranking_loss masked math matrix_exp matrix_power matrix_rank max_pool1d
-max_pool1d_with_indices max_pool2d max_pool3d memory_format merge_type_from_type_comment miopen_batch_norm
-miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose miopen_ctc_loss
-miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution mkldnn_linear_backward_weights
-mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor moveaxis mps mtia multiprocessing mvlgamma nan_to_num_
-narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm native_norm neg_
-negative_ nested nextafter nonzero_static norm_except_dim nuclear_norm onnx ops orgqr ormqr os overrides package
-pairwise_distance parse_ir parse_schema parse_type_comment pca_lowrank pdist per_channel_affine
-per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric permute_copy pixel_shuffle
-pixel_unshuffle platform poisson poisson_nll_loss polar polygamma prelu prepare_multiprocessing_environment
-preserve_format profiler profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 put q_per_channel_axis q_per_channel_scales
-q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qr qscheme quantization quantize_per_channel
-quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru quantized_gru_cell quantized_lstm
-quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d quantized_rnn_relu_cell
-quantized_rnn_tanh_cell quasirandom quint2x4 quint4x2 quint8 rad2deg rad2deg_ range real reciprocal_ relu_ renorm
-resize_as_ resize_as_sparse_ resolve_conj resolve_neg return_types rms_norm rnn_relu rnn_relu_cell rnn_tanh
-rnn_tanh_cell round_ row_indices_copy row_stack rrelu rrelu_ rsqrt_ saddmm save scatter_add segment_reduce select_copy
+histogramdd hsmm hspmm hub i0 i0_ igamma igammac imag import_ir_module import_ir_module_from_buffer importlib index_fill
+index_put_ index_reduce indices_copy init_num_threads inspect instance_norm int1 int2 int3 int4 int5 int6 int7 int_repr
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled
+is_autocast_ipu_enabled is_autocast_xla_enabled is_conj is_deterministic_algorithms_warn_only_enabled is_distributed
+is_neg is_same_size is_signed is_storage is_vulkan_available is_warn_always_enabled isposinf isreal istft jagged jit
+kaiser_window kl_div layer_norm layout lcm_ ldexp ldexp_ legacy_contiguous_format library load lobpcg log10_ log1p_
+log2_ log_ logdet logit_ lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss masked math matrix_exp
+matrix_rank max_pool1d max_pool1d_with_indices max_pool2d max_pool3d memory_format merge_type_from_type_comment
+miopen_batch_norm miopen_convolution miopen_convolution_add_relu miopen_convolution_relu miopen_convolution_transpose
+miopen_ctc_loss miopen_depthwise_convolution miopen_rnn mkldnn_adaptive_avg_pool2d mkldnn_convolution
+mkldnn_linear_backward_weights mkldnn_max_pool2d mkldnn_max_pool3d mkldnn_rnn_layer monitor mps mtia multiprocessing
+mvlgamma nan_to_num_ narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm
+native_layer_norm native_norm neg_ negative_ nested nextafter nonzero_static norm_except_dim nuclear_norm onnx ops orgqr
+ormqr os overrides package pairwise_distance parse_ir parse_schema parse_type_comment pca_lowrank pdist
+per_channel_affine per_channel_affine_float_qparams per_channel_symmetric per_tensor_affine per_tensor_symmetric
+permute_copy pixel_shuffle pixel_unshuffle platform poisson poisson_nll_loss polar polygamma prelu
+prepare_multiprocessing_environment preserve_format profiler profiler_allow_cudagraph_cupti_lazy_reinit_cuda12 put
+q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qint32 qint8 qr qscheme
+quantization quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic quantized_batch_norm quantized_gru
+quantized_gru_cell quantized_lstm quantized_lstm_cell quantized_max_pool1d quantized_max_pool2d quantized_max_pool3d
+quantized_rnn_relu_cell quantized_rnn_tanh_cell quasirandom quint2x4 quint4x2 quint8 rad2deg_ range real reciprocal_
+relu_ renorm resize_as_ resize_as_sparse_ resolve_conj resolve_neg return_types rms_norm rnn_relu rnn_relu_cell rnn_tanh
+rnn_tanh_cell round_ row_indices_copy rrelu rrelu_ rsqrt_ saddmm save scatter_add segment_reduce select_copy
 select_scatter selu selu_ serialization set_anomaly_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
 set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_autocast_ipu_dtype
 set_autocast_ipu_enabled set_autocast_xla_dtype set_autocast_xla_enabled set_default_tensor_type
@@ -77,9 +75,8 @@ squeeze_copy sspaddmm stft storage svd svd_lowrank sym_constrain_range sym_const
 sym_fresh_size sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum symeig sys t_copy tan_ tanh_ textwrap
 thread_safe_generator threading threshold threshold_ to_dlpack torch torch_version transpose_copy triangular_solve
 triplet_margin_loss trunc_ types uint1 uint16 uint2 uint3 uint32 uint4 uint5 uint6 uint64 uint7 unbind_copy unfold_copy
-unify_type_list unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy values_copy version
-view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit wait warnings while_loop
-windows xlogy_ xpu zero_
+unify_type_list unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy values_copy version view_as_complex
+view_as_complex_copy view_as_real view_as_real_copy view_copy vmap wait warnings while_loop windows xlogy_ xpu zero_
 """,
     "torch.accelerator": """
 Any Graph cache current_device_idx current_device_index current_stream deprecated device_index empty_cache
@@ -89,8 +86,8 @@ set_device_index set_stream synchronize torch
 """,
     "torch.autograd": """
 DeviceType Mapping NestedIOFunction ProfilerActivity ProfilerConfig ProfilerEvent ProfilerState SavedTensor Variable
-anomaly_mode backward cast detect_anomaly enable_grad enforce_grad_layout_policy forward_ad grad_mode gradcheck
-gradgradcheck graph handle_torch_function has_torch_function inference_mode is_multithreading_enabled is_tensor_like
+anomaly_mode cast detect_anomaly enable_grad enforce_grad_layout_policy forward_ad grad_mode gradcheck gradgradcheck
+graph handle_torch_function has_torch_function inference_mode is_multithreading_enabled is_tensor_like
 is_view_replay_enabled kineto_available no_grad overload profiler profiler_legacy profiler_util set_detect_anomaly
 set_grad_enabled set_multithreading_enabled torch variable warnings
 """,
@@ -176,7 +173,7 @@ adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_in
 assert_int_or_pair avg_pool3d boolean_dispatch celu_ channel_shuffle conv3d conv_tbc conv_transpose1d conv_transpose2d
 conv_transpose3d ctc_loss dataclasses dropout1d dropout2d dropout3d elu_ embedding_bag feature_alpha_dropout fold
 fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices grad
-grid_sample grouped_mm gumbel_softmax handle_torch_function hardtanh_ has_torch_function has_torch_function_unary
+grid_sample grouped_mm handle_torch_function hardtanh_ has_torch_function has_torch_function_unary
 has_torch_function_variadic importlib instance_norm leaky_relu_ linear_cross_entropy local_response_norm lp_pool1d
 lp_pool2d lp_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_unpool1d
 max_unpool2d max_unpool3d multi_head_attention_forward multi_margin_loss multilabel_margin_loss
@@ -232,28 +229,26 @@ guaranteed_datapipes_determinism non_deterministic runtime_validation runtime_va
 """,
     "numpy": """
 ScalarType acos acosh amax amin angle any apply_over_axes arccosh arcsinh argpartition around array2string array_equiv
-asanyarray asarray_chkfinite ascontiguousarray asfortranarray asin asinh asmatrix astype atan atan2 atanh atleast_1d
-atleast_2d atleast_3d bartlett base_repr binary_repr bitwise_and bitwise_count bitwise_invert bitwise_left_shift
-bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman block bmat bool broadcast broadcast_arrays
-broadcast_shapes busday_count busday_offset busdaycalendar bytes_ c_ can_cast cdouble char character choose clongdouble
-common_type complex128 complex256 complex64 complexfloating compress concat conj conjugate convolve copy copysign copyto
-core correlate cross csingle ctypeslib cumulative_prod cumulative_sum datetime64 datetime_as_string datetime_data delete
-diag_indices diag_indices_from diagflat digitize divmod dsplit dstack dtypes ediff1d einsum_path emath errstate
-euler_gamma exceptions extract f2py fabs fft finfo fix flatiter flexible float128 float_power fmax fmin fmod
-format_float_positional format_float_scientific frexp from_dlpack frombuffer fromfile fromiter frompyfunc fromregex
-fromstring gcd genfromtxt geomspace get_include getbufsize geterr geterrcall gradient hamming hanning heaviside
-histogram2d histogram_bin_edges histogramdd i0 iinfo imag index_exp indices info insert intc interp intersect1d invert
-is_busday iscomplex iscomplexobj isdtype isfortran isnat isneginf isposinf isreal isrealobj iterable kaiser lcm ldexp
-left_shift lexsort lib little_endian load loadtxt logaddexp logaddexp2 longdouble longlong ma mask_indices matrix
-matrix_transpose matvec may_share_memory memmap mgrid min_scalar_type mintypecode modf nanargmax nanargmin nancumprod
-nancumsum nanmedian nanpercentile nanprod nanquantile nanstd nanvar nditer negative nested_iters nextafter object_ ogrid
-packbits pad partition permute_dims piecewise place poly poly1d polyadd polyder polydiv polyfit polyint polymul
-polynomial polysub polyval positive pow printoptions put put_along_axis putmask r_ ravel_multi_index real real_if_close
-rec recarray record require resize right_shift rollaxis roots row_stack s_ save savetxt savez savez_compressed
-sctypeDict select setbufsize setdiff1d seterr seterrcall setxor1d shares_memory show_config show_runtime signbit sinc
-sort_complex spacing str_ strings test testing timedelta64 trapezoid tril_indices tril_indices_from trim_zeros
-triu_indices triu_indices_from typecodes typename typing ufunc uint uint16 uint32 uint64 uintc uintp ulong ulonglong
-union1d unique_all unique_counts unique_inverse unique_values unpackbits unstack unwrap ushort vander vecdot vecmat void
+asanyarray asarray_chkfinite ascontiguousarray asfortranarray asin asinh asmatrix astype atan atan2 atanh atleast_3d
+bartlett base_repr binary_repr bitwise_count bitwise_invert bitwise_left_shift bitwise_not bitwise_right_shift blackman
+bmat bool broadcast broadcast_arrays broadcast_shapes busday_count busday_offset busdaycalendar bytes_ c_ can_cast
+cdouble char character choose clongdouble common_type complex128 complex256 complex64 complexfloating compress concat
+conj conjugate copy copyto core correlate cross csingle ctypeslib cumulative_prod cumulative_sum datetime64
+datetime_as_string datetime_data diag_indices_from diagflat divmod dsplit dtypes ediff1d einsum_path emath euler_gamma
+extract f2py fabs fft fix flatiter flexible float128 float_power fmax fmin format_float_positional
+format_float_scientific frexp from_dlpack frombuffer fromfile fromiter frompyfunc fromregex fromstring gcd genfromtxt
+geomspace get_include getbufsize geterr geterrcall hamming hanning histogram2d histogram_bin_edges histogramdd i0 imag
+index_exp indices info intc is_busday iscomplex iscomplexobj isdtype isfortran isnat isneginf isposinf isreal isrealobj
+iterable kaiser lcm ldexp left_shift lexsort lib little_endian load loadtxt logaddexp logaddexp2 longdouble longlong ma
+mask_indices matrix matrix_transpose matvec may_share_memory memmap mgrid min_scalar_type mintypecode modf nanargmax
+nanargmin nancumprod nancumsum nanmedian nanpercentile nanprod nanquantile nanstd nanvar nditer nested_iters nextafter
+object_ ogrid packbits partition permute_dims piecewise place poly poly1d polyadd polyder polydiv polyfit polyint
+polymul polynomial polysub pow put put_along_axis putmask r_ ravel_multi_index real real_if_close rec recarray record
+require resize right_shift rollaxis roots row_stack s_ save savetxt savez savez_compressed sctypeDict select setbufsize
+seterr seterrcall setxor1d shares_memory show_config show_runtime signbit sinc sort_complex spacing str_ strings test
+testing timedelta64 tril_indices_from trim_zeros triu_indices_from typecodes typename typing uint uint16 uint32 uint64
+uintc uintp ulong ulonglong unique_all unique_counts unique_inverse unique_values unpackbits unstack ushort vander
+vecdot vecmat void
 """,
     "numpy.linalg": """
 cond cross diagonal eig eigh eigvals lstsq matmul matrix_norm matrix_transpose multi_dot outer qr slogdet svdvals
@@ -273,26 +268,25 @@ _grad_fn _has_symbolic_sizes_strides _indices _is_all_true _is_any_true _is_zero
 _make_wrapper_subclass _neg_view _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _nnz
 _philox_normal_ _philox_uniform_ _post_accumulate_grad_hooks _python_dispatch _reduce_ex_internal _rev_view_func_unsafe
 _sparse_mask_projection _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _typed_storage
-_use_count _values _view_func _view_func_unsafe absolute_ addbmm_ addcdiv_ addcmul_ addmm_ addmv_ apply_ arccos_ arccosh
-arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ as_strided_ as_strided_scatter
-as_subclass atan2_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_
-cauchy_ ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve clamp_max_ clamp_min_ coalesce
-col_indices conj conj_physical conj_physical_ const_data_ptr copysign_ crow_indices cumprod_ cumsum_ deg2rad deg2rad_
-dense_dim dequantize det diagflat diagonal_scatter digamma digamma_ dim_order dsplit eig eq_ erfinv erfinv_ fix fix_
-float_power_ fmax fmin frac_ frexp gcd_ ge_ geometric_ geqrf ger get_device greater greater_ greater_equal
-greater_equal_ gt_ hardshrink hash_tensor heaviside_ histogram hsplit hypot_ i0 i0_ igamma igamma_ igammac igammac_
-index index_reduce index_reduce_ indices int_repr ipu is_coalesced is_conj is_distributed is_neg is_nonzero is_pinned
-is_same_size is_set_to is_shared is_signed isposinf isreal istft kron lcm_ ldexp ldexp_ le_ less less_ less_equal
-less_equal_ log_normal_ logaddexp logdet logical_and_ logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve map2_ map_
-matrix_exp matrix_power module_load mtia mvlgamma mvlgamma_ narrow_copy ne_ negative_ new new_empty new_empty_strided
-nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr ormqr pin_memory pinverse polygamma polygamma_ prelu put
-put_ q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qr qscheme rad2deg rad2deg_
-record_stream register_post_accumulate_grad_hook reinforce renorm renorm_ resize resize_ resize_as resize_as_
-resize_as_sparse_ resolve_conj resolve_neg row_indices scatter_reduce_ select_scatter set_ sgn_ share_memory_ sinc_
-slice_inverse slice_scatter slogdet smm solve sparse_dim sparse_mask sparse_resize_ sparse_resize_and_clear_
-split_with_sizes sspaddmm stft storage storage_type sum_to_size svd symeig to_mkldnn to_padded_tensor to_sparse
-to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr triangular_solve unsafe_chunk unsafe_split
-unsafe_split_with_sizes values volatile vsplit where xlogy_ xpu
+_use_count _values _view_func _view_func_unsafe absolute_ addbmm_ addmm_ addmv_ apply_ arccos_ arccosh arccosh_ arcsin
+arcsin_ arcsinh arcsinh_ arctan arctan2 arctan2_ arctan_ arctanh arctanh_ as_strided_ as_strided_scatter as_subclass
+atan2_ baddbmm_ bitwise_and_ bitwise_left_shift_ bitwise_not_ bitwise_or_ bitwise_right_shift_ bitwise_xor_ cauchy_
+ccol_indices cdouble cfloat chalf cholesky cholesky_inverse cholesky_solve clamp_max_ clamp_min_ coalesce col_indices
+conj conj_physical conj_physical_ const_data_ptr copysign_ crow_indices cumprod_ cumsum_ deg2rad_ dense_dim dequantize
+diagflat diagonal_scatter digamma digamma_ dim_order dsplit eig eq_ erfinv erfinv_ fix fix_ float_power_ fmax fmin frac_
+frexp gcd_ ge_ geometric_ geqrf ger greater greater_ greater_equal greater_equal_ gt_ hardshrink hash_tensor heaviside_
+histogram hypot_ i0 i0_ igamma igamma_ igammac igammac_ index index_reduce index_reduce_ indices int_repr ipu
+is_coalesced is_conj is_distributed is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed isposinf
+isreal istft kron lcm_ ldexp ldexp_ le_ less less_ less_equal less_equal_ log_normal_ logaddexp logdet logical_and_
+logical_or_ logical_xor_ logit_ lstsq lt_ lu lu_solve map2_ map_ matrix_exp module_load mtia mvlgamma mvlgamma_
+narrow_copy ne_ negative_ new new_empty new_empty_strided nextafter nextafter_ nonzero_static not_equal not_equal_ orgqr
+ormqr pin_memory pinverse polygamma polygamma_ prelu put put_ q_per_channel_axis q_per_channel_scales
+q_per_channel_zero_points q_scale q_zero_point qr qscheme rad2deg_ record_stream register_post_accumulate_grad_hook
+reinforce renorm renorm_ resize resize_ resize_as resize_as_ resize_as_sparse_ resolve_conj resolve_neg row_indices
+scatter_reduce_ select_scatter set_ sgn_ share_memory_ sinc_ slice_inverse slice_scatter slogdet smm solve sparse_dim
+sparse_mask sparse_resize_ sparse_resize_and_clear_ split_with_sizes sspaddmm stft storage storage_type sum_to_size svd
+symeig to_mkldnn to_padded_tensor to_sparse to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr
+triangular_solve unsafe_chunk unsafe_split unsafe_split_with_sizes values volatile where xlogy_ xpu
 """,
     "Module": """
 T_destination _call_impl _compiled_call_impl _get_backward_hooks _get_backward_pre_hooks _load_from_state_dict
@@ -411,9 +405,9 @@ containers functions layers losses module recurrent transformer windows
 """,
     "torch.nn.functional": """
 ALL Axes C_NAMES FLOATING Kind NUMBERS Number OF_TORCH OF_TWO Rule Sequence TYPE_NAMES activation annotations arange
-axis_of bool_ broadcast_tensors check_arguments check_floating check_mixed exp_of finfo float32 full implicit_axis int32
-int64 maybe_in_place missing_getattr ones padding_index reduced reductions refuse refuse_older refuse_set tensor
-type_name unary_op where whole zeros_like
+axis_of bool_ broadcast_tensors check_arguments check_floating check_mixed empty_like exp_of finfo float32 full
+implicit_axis int32 int64 maybe_in_place missing_getattr ones padding_index reduced reductions refuse refuse_older
+refuse_set tensor type_name unary_op where whole zeros_like
 """,
     "torch.nn.init": """
 Generator annotations empty_like fan_of fans missing_getattr no_grad refuse where
@@ -426,11 +420,11 @@ Sequence annotations full missing_getattr
 """,
     "torch.optim": """
 Any Callable Iterable NoReturn Tensor annotations check_settings deepcopy defaultdict enable_grad full_like kernel_for
-missing_getattr no_grad parameters_of raise_missing refuse_set settings tensor type_name zeros_like
+maximum missing_getattr no_grad parameters_of raise_missing refuse_set settings tensor type_name zeros_like
 """,
     "torch.optim.lr_scheduler": """
-Callable Factor Iterable NoReturn Sequence absent missing_getattr note_steps raise_missing refuse refuse_set
-set_momentum warn
+Callable Factor FunctionType Iterable NoReturn Sequence absent missing_getattr note_steps raise_missing refuse
+refuse_set set_momentum warn
 """,
     "torch.random": """
 Any Iterator annotations contextmanager missing_getattr
@@ -452,13 +446,14 @@ default_generator float64 islice math missing_getattr multinomial raise_missing 
 tensor
 """,
     "numpy": """
-Any CHARACTERS Callable INTEGERS Iterator KINDS NAMED NUMBERS NoReturn OF_CLASS OPERATORS OPTIONS OTHERS SHORT SIGNS
-Sequence UFUNCS UFuncTypeError WHOLE all_integers annotations any_ any_floating apply_to_two array_or_number as_floating
-as_given as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place inhomogeneous joined math
-missing_getattr missing_message number_of numbers of_same_kind of_tensors of_two operator plain_key printing product
-product_from_left product_of_matrices promote_operands promoted raise_missing reduction refuse_tensor
-refuse_text_and_complex regular_shape repr_of select_items shapes statistics stays_tensor str_of takewhile tensor_of
-torch torch_dtype wraps write_result
+Any AxisError CHARACTERS Callable EMPTY FunctionType INTEGERS Iterator KINDS ModuleType NAMED NUMBERS NoReturn OF_CLASS
+OF_EACH OPERATORS OPTIONS OTHERS OTHER_MASK OUT_OF_RANGE REDUCTIONS SAME SHORT SIGNS Sequence UFUNCS UFuncTypeError
+UNDOCUMENTED VALID_INDICES WHOLE all_integers annotations any_ any_floating apply_to_two array_or_number as_floating
+as_given as_numpys as_tensor axes_of_key builtins checked_dtype creator division elementwise in_place inhomogeneous
+joined math missing_getattr missing_message more number_of numbers of_same_kind of_tensors of_two operator plain_key
+printing product product_from_left product_of_matrices promote_operands promoted raise_missing re reduction
+refuse_reversed refuse_tensor refuse_text_and_complex regular_shape repr_of select_items shapes statistics stays_tensor
+str_of takewhile tensor_of torch torch_dtype with_numpys_errors wraps write_result
 """,
     "numpy.linalg": """
 Any Callable annotations array_or_number as_floating as_tensor missing_getattr missing_message ndarray of_matrix torch

@@ -258,3 +258,9 @@ def larger(a: float, b: float) -> float:
 
 def smaller(a: float, b: float) -> float:
     return a if a != a or a < b else b
+
+
+def class_name(value: Any) -> str:
+    """Return the name of a value's class, as torch writes it: with the module for NumPy's."""
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__

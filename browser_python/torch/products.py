@@ -15,8 +15,8 @@ from typing import Any
 
 from .dtypes import C_NAMES, FLOATING, TYPE_NAMES, State, bool_, dtype
 from .kernels import ADDRESS, BIG, KERNELS, Loop, address_of, bound, merged, starts_of
-from .numbers import Numbers
-from .shapes import Size, axis_of, common_shape, product, strides_of, whole
+from .numbers import Numbers, OtherInteger
+from .shapes import ALL, Size, axis_of, common_shape, product, strides_of, whole
 from .tensors import Tensor, broadcast_view, dispatched, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
 
@@ -289,7 +289,21 @@ def sizes_by_letter(terms: list[str], ops: Sequence[Tensor], right: str) -> dict
     return sizes
 
 
-def einsum(equation: str, *ops: Any) -> Tensor:
+def equation_of(parts: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """Return the equation and the operands of `einsum(a, [0, 1], b, [1, 2], [0, 2])`, where numbers stand for letters."""
+
+    def letters(numbers: Sequence[Any]) -> str:
+        for n in numbers:
+            if n is not Ellipsis and not (type(n) is int and 0 <= n < 52):
+                raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+        return "".join("..." if n is Ellipsis else chr(65 + n) if n < 26 else chr(71 + n) for n in numbers)
+
+    n = len(parts) // 2
+    equation = ",".join(letters(parts[2 * i + 1]) for i in range(n))
+    return equation + (f"->{letters(parts[-1])}" if len(parts) % 2 else ""), list(parts[: 2 * n : 2])
+
+
+def einsum(equation: Any, *ops: Any) -> Tensor:
     """Return the sums of products that an equation such as "...id,...jd->...ij" describes.
 
     Without "->", the result has the letters that occur once, in alphabetical order, after the axes of "...".
@@ -298,6 +312,10 @@ def einsum(equation: str, *ops: Any) -> Tensor:
         RuntimeError: the operands are not as many as the terms, or a term does not fit its operand's axes or their
             sizes.
     """
+    if isinstance(equation, Tensor) and ops:
+        equation, ops = equation_of((equation, *ops))  # type: ignore[assignment]
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum(): argument 'equation' (position 1) must be str, not {type(equation).__name__}")
     if len(ops) == 1 and isinstance(ops[0], (list, tuple)):
         ops = tuple(ops[0])
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -314,10 +332,14 @@ def einsum(equation: str, *ops: Any) -> Tensor:
         else dots + "".join(sorted(c for c in set(every) if every.count(c) == 1 and c not in dots))
     )
     sizes = sizes_by_letter(full, ops, right)
+    order = right + "".join(sorted(set(every) - set(right)))  # of the axes, as in torch
     out, labels = take_diagonals(ops[0], full[0])
+    if len(ops) == 1:
+        out = out.permute([labels.index(c) for c in sorted(labels, key=order.index)]) if labels else out
+        return out.sum(list(range(len(right), len(labels)))) if len(labels) > len(right) else out
     out, labels = sum_unneeded(out, labels, right + "".join(full[1:]))
     for i, (term, x) in enumerate(zip(full[1:], ops[1:], strict=True), 2):
-        out, labels = contract(out, labels, *take_diagonals(x, term, i - 1), right + "".join(full[i:]), sizes)
+        out, labels = contract(out, labels, *take_diagonals(x, term, i - 1), right + "".join(full[i:]), order, sizes)
     return out.permute([labels.index(c) for c in right]) if labels else out
 
 
@@ -344,18 +366,33 @@ def sum_unneeded(x: Tensor, term: str, needed: str) -> tuple[Tensor, str]:
     return (x.sum(drop) if drop else x), "".join(c for c in term if c in needed)
 
 
-def contract(x: Tensor, tx: str, y: Tensor, ty: str, needed: str, sizes: dict[str, int]) -> tuple[Tensor, str]:
+def contract(
+    x: Tensor, tx: str, y: Tensor, ty: str, needed: str, order: str, sizes: dict[str, int]
+) -> tuple[Tensor, str]:
     """Multiply x and y with the terms tx and ty, and sum over the letters that are not in `needed`.
 
     Return result and term.
 
-    It is one batched matrix product: shared letters in `needed` become the batch, the other shared ones are summed.
+    It is one batched matrix product: shared letters in `needed` become the batch, the other shared ones are summed. Of
+    letters of one kind, those earlier in `order` come first. Without a sum, it is a product of single numbers.
     """
     x, tx = sum_unneeded(x, tx, needed + ty)
     y, ty = sum_unneeded(y, ty, needed + tx)
-    batch = [c for c in tx if c in ty and c in needed]
-    summed = [c for c in tx if c in ty and c not in needed]
-    only_x, only_y = [c for c in tx if c not in ty], [c for c in ty if c not in tx]
+    tx_in_order, ty_in_order = sorted(tx, key=order.index), sorted(ty, key=order.index)
+    batch = [c for c in tx_in_order if c in ty and c in needed]
+    summed = [c for c in tx_in_order if c in ty and c not in needed]
+    only_x, only_y = [c for c in tx_in_order if c not in ty], [c for c in ty_in_order if c not in tx]
+    if not summed:
+        labels = "".join(sorted({*tx, *ty}, key=order.index))
+        a, b = (
+            z.permute([term.index(c) for c in labels if c in term])[tuple(ALL if c in term else None for c in labels)]
+            if labels
+            else z
+            for z, term in ((x, tx), (y, ty))
+        )
+        return a * b, labels
+    if only_x and only_y and order.index(only_x[0]) > order.index(only_y[-1]):
+        x, tx, only_x, y, ty, only_y = y, ty, only_y, x, tx, only_x
 
     def as_matrices(z: Tensor, term: str, *groups: list[str]) -> Tensor:
         order = [c for group in (batch, *groups) for c in group]
@@ -374,6 +411,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     `dims`, lists of two lengths, and axes of two sizes. An axis that is not there raises an IndexError.
     """
     if not isinstance(dims, (list, tuple)):
+        if isinstance(dims, OtherInteger):
+            raise RuntimeError(
+                "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+                f"but got dims={dims}"
+            )
         dims = whole(dims, "dims")
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
@@ -416,7 +458,7 @@ def kron(a: Tensor, b: Tensor) -> Tensor:
 
 @method
 def __matmul__(x: Tensor, o: Any) -> Any:
-    return NotImplemented if hasattr(o, "_tensor") else matmul(x, o)  # of an array of the page's numpy, NumPy's product
+    return matmul(x, o) if isinstance(o, Tensor) else NotImplemented  # of an array of the page's numpy, NumPy's product
 
 
 @method

@@ -260,13 +260,13 @@ def drawn(
     """
     kind = as_dtype(dtype) or State.default_dtype
     check_sizes(shape)
-    check_floating(kind)
+    check_floating(kind, "check_uniform_bounds" if draw.__name__ == "uniform" else "normal_kernel_cpu")
     return placed(tensor_of(draw(product(shape), kind), shape, kind), device, requires_grad)
 
 
-def check_floating(kind: Kind) -> None:
+def check_floating(kind: Kind, name: str = "normal_kernel_cpu") -> None:
     if kind.kind < FLOATING:
-        raise NotImplementedError(f"random numbers are not implemented for '{TYPE_NAMES[kind]}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[kind]}'")
 
 
 def randn(
@@ -308,6 +308,8 @@ def randint(*bounds: Any, **arguments: Any) -> Tensor:
     """Draw integers from `low`, 0 without it, to `high` − 1: `randint(high, size)` or `randint(low, high, size)`."""
     if "low" not in arguments and len(bounds) + len(arguments.keys() & {"high", "size"}) < 3:
         bounds = (0, *bounds)
+    if len(bounds) + len(arguments.keys() & {"low", "high", "size"}) < 3:
+        raise TypeError("randint() received an invalid combination of arguments: a size is missing")
     return integers(*bounds, **arguments)
 
 
@@ -403,7 +405,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     """
     if p is not None:
         return x.detach().clone().bernoulli_(p, generator=generator)
-    check_floating(x.dtype)
+    check_floating(x.dtype, "bernoulli_tensor_cpu_p_")
     g, numbers = generator or default_generator, x._numbers()
     check_probabilities(numbers)
     draws = g.uniform(len(numbers), x.dtype)
@@ -417,7 +419,8 @@ def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None)
 
     torch's differ where it uses Intel's MKL. A probability outside [0, 1] raises a RuntimeError.
     """
-    check_probabilities([p])
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     g = generator or default_generator
 
     def draw(x: Tensor) -> Tensor:
@@ -427,8 +430,12 @@ def bernoulli_(x: Tensor, p: float = 0.5, *, generator: Generator | None = None)
 
 
 def check_probabilities(numbers: Numbers) -> None:
+    """Raise torch's RuntimeError if a number is no probability."""
     if not all(0 <= v <= 1 for v in numbers):
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If so, "
+            "please report an enhancement request to PyTorch.)"
+        )
 
 
 @method
@@ -508,6 +515,7 @@ def uniform_(x: Tensor, from_: float = 0, /, to: float = 1, *, generator: Genera
     """Write uniform numbers from `from_` to below `to` into `x`, and return it; RuntimeError if from_ > to."""
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    check_floating(x.dtype, "check_uniform_bounds")
     draws = rand_like(x, dtype=float64 if x.dtype is float64 else float32, generator=generator)
     ends = tensor_of([from_, to], (2,), x.dtype)
     width = ends[1] - ends[0]
@@ -519,5 +527,10 @@ def exponential_(x: Tensor, lambd: float = 1, *, generator: Generator | None = N
     """Write exponential numbers with the mean 1 / lambd into `x`, and return it; RuntimeError if lambd ≤ 0."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    if x.dtype.kind < FLOATING:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {TYPE_NAMES[x.dtype]}"
+        )
     g = generator or default_generator
     return x._write(laid_out(lambda x: tensor_of(g.exponential(x.numel()), x.shape, x.dtype), [x]) / lambd)

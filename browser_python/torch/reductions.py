@@ -603,11 +603,10 @@ def softmax(x: Tensor, dim: int | None = None, dtype: Kind | None = None) -> Ten
     if dtype is not None:
         x = x.to(as_dtype(dtype))
     if dim is None:
-        raise TypeError(
-            "softmax() received an invalid combination of arguments - got (Tensor), but expected (Tensor input, int dim)"
-        )
+        raise TypeError('softmax() missing 1 required positional arguments: "dim"')
     if x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+        last = "lastdim_" if axis_of(dim, x.ndim) == (x.ndim or 1) - 1 else ""
+        raise NotImplementedError(f"\"softmax_{last}kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     y = move_axis_last(x, axis_of(dim, x.ndim))
     n = y.shape[-1] if y.ndim else 1
     m = y.numel() // n if n else 0
@@ -631,7 +630,8 @@ def log_softmax(x: Tensor, dim: int, dtype: Kind | None = None) -> Tensor:
     """
     x = x if dtype is None else x.to(as_dtype(dtype))
     if x.dtype.kind < FLOATING:
-        raise NotImplementedError(f"\"log_softmax_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
+        last = "lastdim_" if axis_of(dim, x.ndim) == (x.ndim or 1) - 1 else ""
+        raise NotImplementedError(f"\"log_softmax_{last}kernel_impl\" not implemented for '{TYPE_NAMES[x.dtype]}'")
     kernel = kernel_for("logSoftmax", x.numel(), x.dtype) if axis_of(dim, x.ndim) == x.ndim - 1 else None
     if kernel:
         out, numbers = empty_output(x.dtype, x.shape), x._buffer()

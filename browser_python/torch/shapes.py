@@ -174,19 +174,41 @@ def sizes_of(args: Sequence[Any], size: Sequence[int] | None = None) -> list[int
     """
     args = args if size is None else (size,)
     if not args:
-        raise TypeError("received an invalid combination of arguments: a size is missing")
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        raise SizesError('{name}() missing 1 required positional arguments: "{word}"')
+    several = len(args) == 1 and isinstance(args[0], (tuple, list))
+    if several:
         args = args[0]
     if set(map(type, args)) <= INTEGERS:  # a shortcut for the frequent case
         return list(args)
     out = []
-    for a in args:
-        if hasattr(a, "item"):
-            a = a.item()
-        if not isinstance(a, int) or isinstance(a, bool):
-            raise TypeError(f"'{type(a).__name__}' object cannot be interpreted as an integer")
-        out.append(a)
+    for i, a in enumerate(args):
+        given = a.item() if hasattr(a, "item") and getattr(a, "ndim", 0) == 0 else a
+        if not isinstance(given, int) or isinstance(given, bool):
+            raise SizesError("{name}(): argument '{word}' " + wrong_size(i, type(a).__name__, several))
+        out.append(given)
     return out
+
+
+class SizesError(TypeError):
+    """The error for sizes that are no integers: a TypeError, whose text has places for the function and the argument.
+
+    `check_arguments` fills them; where it does not, a layer has asked for an empty tensor.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0]).format(name="empty", word="size")
+
+
+SizesError.__name__ = SizesError.__qualname__ = "TypeError"
+SizesError.__module__ = "builtins"
+
+
+def wrong_size(i: int, kind: str, several: bool) -> str:
+    """Return torch's words for the size number `i` of another kind than int, one of `several` or a single argument."""
+    if i:
+        return f'failed to unpack the object at pos {i + 1} with error "type must be tuple of ints,but got {kind}"'
+    found = f"but found element of type {kind} at pos 0" if several else f"not {kind}"
+    return f"(position 1) must be tuple of ints, {found}"
 
 
 def infer_size(shape: list[int], n: int) -> list[int]:

@@ -147,13 +147,13 @@ class Tensor(metaclass=TellsMissing):
     def __init__(self, *data: Any) -> None:
         """Make zeros of these sizes, if all arguments are integers, or else a float32 tensor of nested lists.
 
-        Without arguments, it is empty.
-        """
-        from .creation import tensor, zeros  # here, because creation.py imports this file
+        Of a tensor, make one with the same storage and dtype.
 
-        sizes = bool(data) and all(isinstance(n, INTEGERS) and not isinstance(n, bool) for n in data)
-        made = zeros(*data, dtype=float32) if sizes else tensor(*data or ([],), dtype=float32)
-        self.__dict__.update(made.__dict__)
+        Raises:
+            TypeError: the argument is a single number with a fraction, or a size is no integer.
+            NotImplementedError: the tensor requires a gradient.
+        """
+        self.__dict__.update(made_of(data, float32).__dict__)
 
     def is_contiguous(self) -> bool:
         return self._strides == strides_of(self.shape) or is_row_major(self.shape, self._strides)
@@ -513,6 +513,24 @@ Tensor.real = property(lambda x: x, lambda x, value: refuse("setting `Tensor.rea
 Rule = Callable[..., Tensor]  # from the gradient of a result, and values that it names, to the gradient of one operand
 
 
+def made_of(data: tuple[Any, ...], kind: dtype) -> Tensor:
+    """Return what `torch.Tensor` and `torch.LongTensor` make of their arguments, in this dtype but for a tensor.
+
+    See `Tensor.__init__` for the errors.
+    """
+    from .creation import tensor, zeros  # here, because creation.py imports this file
+
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        if data[0].requires_grad:
+            refuse("`torch.Tensor` of a tensor that requires a gradient")
+        return data[0].detach()
+    if len(data) == 1 and isinstance(data[0], float):
+        raise TypeError(f"new(): data must be a sequence (got {type(data[0]).__name__})")
+    if len(data) > 1 or (data and isinstance(data[0], INTEGERS) and not isinstance(data[0], bool)):
+        return zeros(*data, dtype=kind)
+    return tensor(*data or ([],), dtype=kind)
+
+
 class Storage:
     """The result of `untyped_storage`: enough to check whether two tensors share a storage."""
 
@@ -654,7 +672,9 @@ def is_apart(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 def scatter_gradient(shape: Sequence[int], places: Iterable[int], g: Tensor) -> Tensor:
     """Return zeros of this shape, in the dtype of `g`, with its numbers added at these flat positions."""
-    out = [0.0] * product(shape)
+    size = product(shape)
+    exact = g.dtype.code in "fd" and g.dtype.stored == g.dtype.itemsize  # rounds after each sum, as torch
+    out: Any = array(g.dtype.code, bytes(size * g.dtype.itemsize)) if exact else [0.0] * size
     for p, v in zip(places, g._numbers(), strict=False):
         out[p] += v
     return tensor_of(out, shape, g.dtype)

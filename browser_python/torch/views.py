@@ -154,6 +154,11 @@ def view(x: Tensor, *sizes: Any) -> Tensor:
         if sizes[0] is not x.dtype:
             refuse("a view with another dtype")
         return x._as_view(lambda t: view_of(t, t.shape, t._strides, t._offset))
+    if not sizes:
+        raise TypeError(
+            "view() received an invalid combination of arguments - got (), but expected one of:\n * (torch.dtype dtype)\n * "
+            "(tuple of ints size)\n"
+        )
     shape = infer_size(sizes_of(sizes), x.numel())
     st = view_strides(x, shape)
     if st is None:
@@ -335,9 +340,10 @@ def as_strided(x: Tensor, size: Sequence[int], stride: Sequence[int], storage_of
         raise RuntimeError(f"Tensor: invalid storage offset {o}")
     last = o + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     if 0 not in size and last >= len(x._data):
+        one = x.dtype.itemsize
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {o} are out of bounds for storage of "
-            f"size {len(x._data)}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {o}, and itemsize {one} requiring a "
+            f"storage size of {(last + 1) * one} are out of bounds for storage of size {len(x._data) * one}"
         )
     return x._as_view(lambda t: view_of(t, size, stride, o))
 
@@ -443,7 +449,17 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
             raise AssertionError("Expected bool, got <class 'torch.Tensor'>")
         if whole(size, "shapes") < 0:
             raise ValueError("Attempting to broadcast a dimension with negative length!")
-    return common_shape(*sizes)
+    wide: list[int] = []
+    for i, own in enumerate(map(tuple, sizes)):
+        wide = [1] * (len(own) - len(wide)) + wide
+        for d in range(-1, -len(own) - 1, -1):
+            if own[d] not in (1, wide[d]) and wide[d] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {own[d]} at {d}! Mismatching argument at index {i} had "
+                    f"{own}; but expected shape should be broadcastable to {wide}"
+                )
+            wide[d] = own[d] if wide[d] == 1 else wide[d]
+    return Size(wide)
 
 
 def meshgrid(*ts: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
@@ -571,9 +587,12 @@ def numpy(x: Tensor) -> Any:
 
     Raises:
         RuntimeError: the tensor requires a gradient.
+        TypeError: its dtype is bfloat16.
     """
     if x.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if x.dtype is bfloat16:
+        raise TypeError("Got unsupported ScalarType BFloat16")
     from numpy import ndarray  # the page's numpy
 
     return ndarray(x)

@@ -60,6 +60,7 @@ CASES = {
         'TrainLab(handles=["scaled"], scaled=False)', "radio:100 %", "Space", "scaled", "True", "False", "off"
     ),
     "TransformerFlow": Case("TransformerFlow()", "switch:residual", "Space", "residual", "False", "False", "off"),
+    "TwoHeads": Case("TwoHeads()", "radio:two heads", "Space", "heads", "2", "1", "off"),
 }
 CELLS = [
     "from IPython.display import display\nfrom qkv import widgets as W\n"

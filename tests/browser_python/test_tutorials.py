@@ -22,6 +22,8 @@ ABSENT = {  # programs that use what the page does not have, and the note that s
     "import torch\ntorch.tensor([1 + 2j])": "a complex number is not in the page's torch",
     "import torch\ntorch.nn.utils.weight_norm": "`torch.nn.utils.weight_norm` is not in the page's torch",
     "import torch\ntorch.ones(1, requires_grad=True).exp().grad_fn.metadata": "ExpBackward0.metadata is not on",
+    "import numpy as np\nnp.arange(3)[::-1][0] = 1": "a slice with a negative step made is not in the page",
+    "import numpy as np\nnp.add.outer([1], [2])": "`numpy.add.outer` is not in the page's numpy",
     "import numpy as np\nnp.array(['a'])": "an array of `str` is not in the page's numpy",
     "import numpy as np\nnp.zeros(2, dtype=complex)": "the dtype `complex` is not in the page's numpy",
 }
@@ -41,6 +43,13 @@ def test_programs_print_the_same(python: Interpreter):
 def test_what_is_absent_is_said(python: Interpreter):
     problems = {text: python.ask([text])["problem"] for text in ABSENT}
     assert {text: problems[text] for text, note in ABSENT.items() if note not in problems[text]} == {}
+
+
+def test_documentation_is_said_to_be_absent(python: Interpreter):
+    places = ("torch.softmax", "torch.nn.Linear", "torch.Tensor.view", "torch.nn.functional.relu", "torch.optim.Adam")
+    for place in (*places, "numpy.exp", "numpy.zeros"):
+        printed = python.ask([f"import numpy, torch\nprint({place}.__doc__)"])["printed"]
+        assert printed.startswith("This documentation is not in the page's"), place
 
 
 COLLECTIONS = (

@@ -41,6 +41,8 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("QKVStepper", {"step": "queries"}),
     ("QKVStepper", {"row": 2, "matrices": False}),
     ("HeadSplitter", {"wrong": "heads first", "n_heads": 8}),
+    ("HeadSplitter", {"dealt": 0}),
+    ("TwoHeads", {"heads": 2}),
     ("HeadAtlas", {"matrix": True, "order": "previous", "switches": True}),
     ("RealModel", {"matrix": True, "order": "first"}),
     ("MaskPainter", {"preset": "padding", "method": "after"}),
@@ -162,6 +164,7 @@ DRAGS: list[tuple[str, dict[str, Any], str, tuple[float, float], str]] = [
     ("HeadMicroscope", {}, ".qkv-scope-tape", (0.4, 0.9), "position"),
     ("PatternLab", {}, ".qkv-cone-picture", (0.6, 0.2), "window"),
     ("Everywhere", {}, ".qkv-things", (0.3, 0.4), "token"),
+    ("TwoHeads", {}, ".qkv-two-prices", (0.5, 0.3), "prices"),
 ]
 
 

@@ -23,7 +23,8 @@ def bundle(*arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess[st
 def copy(tmp_path: Path) -> Path:
     """A copy of what the bundler reads."""
     rare = "book/ext/qkv_site/rare_widgets.json"
-    for part in ("tools/bundle.mjs", rare, "book/static/host.js", "src/qkv/tokens.css", "src/qkv/models/grammar.json"):
+    models = [f"src/qkv/models/{name}.json" for name in ("grammar", "two-heads")]
+    for part in ("tools/bundle.mjs", rare, "book/static/host.js", "src/qkv/tokens.css", *models):
         (tmp_path / part).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / part, tmp_path / part)
     for folder in (WIDGETS, Path("src/qkv/models/weights"), Path("kernels")):

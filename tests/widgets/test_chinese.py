@@ -50,6 +50,7 @@ STAYS: dict[str, str] = {
     "TrainLab": f"{' '.join(re.findall('[a-z]+', str(GRAMMAR)))} dk softmax",
     "TemperatureLab": f"{SENTENCE} dk softmax",
     "TransformerFlow": f"{SENTENCE} tasty saw {NOUNS}",
+    "TwoHeads": "",
 }
 OTHER_LOOKS: list[tuple[str, dict[str, Any]]] = [
     *(("TransformerFlow", {"stage": stage, "norm": False}) for stage in STAGES),

@@ -250,7 +250,7 @@ def test_what_is_left_out_of_a_text_is_said(open_page: OpenPage):
 
 
 @pytest.mark.browser
-def test_a_head_that_is_replaced_is_crossed_out_and_all_come_back(open_page: OpenPage):
+def test_a_head_that_is_replaced_is_marked_and_all_come_back(open_page: OpenPage):
     page = open_page()
     widget = show(page)
     widget.get_by_role("radio", name="zeros").check()
@@ -262,6 +262,29 @@ def test_a_head_that_is_replaced_is_crossed_out_and_all_come_back(open_page: Ope
     expect(widget.locator(".qkv-scope-out")).to_have_count(0)
     expect(widget.get_by_role("button", name="all on")).to_be_disabled()
     assert page.evaluate("it.model.get('modes')") == ["on"] * 4
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("silenced", "becomes"), [("1.1", "breaks"), ("2.2", "holds")])
+def test_it_asks_which_arc_breaks_and_then_says_it(open_page: OpenPage, silenced: str, becomes: str):
+    """Where the arc was, a dashed one stays. The map of the silent head is grey, and nothing moves."""
+    widget = show(open_page(width=390, reduced_motion="reduce"), symbols="LPBMSJLPBM")
+    asked, before = widget.locator(".qkv-scope-asked"), widget.locator(".qkv-scope-before")
+    expect(asked).to_have_text("Silence 1.1: which arc breaks?")
+    expect(before).to_have_count(0)
+    place = widget.locator(".qkv-scope-maps").bounding_box()
+    switch = widget.get_by_role("switch", name=f"silence head {silenced}")
+    switch.press("Space")
+    expect(asked).to_have_text(f"The arc to S {becomes}.")
+    expect(before).to_have_count(int(becomes == "breaks"))
+    expect(widget.get_by_role("status")).to_contain_text(f"The arc to S {becomes}.")
+    assert widget.locator(".qkv-scope-maps").bounding_box() == place
+    assert "grayscale" in widget.locator(".qkv-scope-out .qkv-heatmap").evaluate("e => getComputedStyle(e).filter")
+    widget.get_by_role("button", name="all on").click()
+    expect(asked).to_have_text("Silence 1.1: which arc breaks?")
+    widget.get_by_role("switch", name="silence head 2.1").press("Space")
+    expect(asked).to_have_text("Head 2.1 is cut off.")
+    expect(before).to_have_count(0)
 
 
 @pytest.mark.browser

@@ -184,8 +184,18 @@ def way(page: Page, name: str) -> Locator:
 def opened_wrong(page: Page, state: dict[str, Any]) -> Page:
     """Show the built widget with its wrong way."""
     page = opened(page, state)
-    page.get_by_role("radio", name="Wrong:").check()
+    page.locator(".qkv-routes input").last.check()
     frame(page)
+    return page
+
+
+def put_back(page: Page) -> Page:
+    """Choose the right way, and put the tape back into memory."""
+    for route in reversed(page.locator(".qkv-routes input").all()):
+        route.check()
+    page.evaluate("it.model.set('dealt', 0)")
+    frame(page)
+    page.evaluate("Promise.all(document.getAnimations().map(({ finished }) => finished))")
     return page
 
 
@@ -273,6 +283,27 @@ def test_the_tape_is_dealt_where_torch_puts_its_numbers(open_page: Callable[...,
     assert spans[-1][2] <= last["x"] + last["width"] + 0.1, "each word's pieces are below its name"
 
 
+def test_before_a_press_no_way_is_marked_and_no_output_shown(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE | {"dealt": 0})
+    marks, outputs, ring = (page.locator(each) for each in (".qkv-routes b", ".qkv-way-outputs", ".qkv-deal-ring"))
+    expect(page.locator(VERDICT)).to_have_text("In memory, 4 words are one tape of 32 numbers. Press a way into heads.")
+    expect(page.locator(".qkv-routes :checked")).to_have_count(0)
+    for hidden in (*marks.all(), ring):
+        expect(hidden).to_be_hidden()
+    expect(outputs).to_be_empty()
+    expect(page.get_by_text("Numbers", exact=True)).to_be_hidden()
+    drag(page, page.locator(".qkv-deal"), 0.5, 0.9)
+    assert page.evaluate("it.model.get('dealt')") == 0, "the presses are the one handle"
+    page.get_by_role("radio", name="reshape alone").check(force=True)
+    frame(page)
+    assert page.evaluate("it.model.get('dealt')") == 1
+    for shown in (marks.last, outputs, ring):
+        expect(shown).to_be_visible()
+    expect(page.get_by_role("radio", name="Wrong: reshape alone")).to_be_checked()
+    expect(marks.first).to_be_hidden()
+    expect(page.locator(".qkv-deal-rail")).to_have_text("memory → heads")
+
+
 def test_a_way_that_is_chosen_deals_the_tape(open_page: Callable[..., Page]):
     page = opened_wrong(open_page(width=390), STATE | {"dealt": 0})
     assert page.evaluate("it.model.get('dealt')") == 1
@@ -281,7 +312,7 @@ def test_a_way_that_is_chosen_deals_the_tape(open_page: Callable[..., Page]):
 
 @pytest.mark.parametrize("has_touch", [False, True], ids=["mouse", "finger"])
 def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
-    page = opened(open_page(width=390, has_touch=has_touch), STATE | {"dealt": 0})
+    page = put_back(opened(open_page(width=390, has_touch=has_touch), STATE))
     expect(page.locator(VERDICT)).to_contain_text("one tape of 32 numbers.")
     ring, picture = page.locator(".qkv-deal-ring"), page.locator(".qkv-deal")
     for share in (0.5, 1):
@@ -303,8 +334,16 @@ def test_the_tape_is_dragged(open_page: Callable[..., Page], has_touch: bool):
     assert page.evaluate("it.model.get('nudged')") == 3, "a drag changes no word"
 
 
+def test_a_tape_that_is_pulled_back_keeps_its_way_and_its_ring(open_page: Callable[..., Page]):
+    page = opened(open_page(width=390), STATE)
+    drag(page, page.locator(".qkv-deal-ring"), 0.5, -20)
+    assert page.evaluate("it.model.get('dealt')") == 0
+    expect(page.get_by_role("radio", name="Right: split, then transpose")).to_be_checked()
+    expect(page.locator(".qkv-deal-ring")).to_be_visible()
+
+
 def test_the_ring_snaps_to_its_end(open_page: Callable[..., Page]):
-    page = opened(open_page(width=390), STATE | {"dealt": 0})
+    page = put_back(opened(open_page(width=390), STATE))
     ring, picture = page.locator(".qkv-deal-ring"), page.locator(".qkv-deal")
     for share, dealt in ((0.82, pytest.approx(0.86, abs=0.02)), (0.88, 1)):
         area, box = picture.bounding_box(), ring.bounding_box()
@@ -388,8 +427,8 @@ def test_nothing_jumps_whatever_is_chosen(open_page: Callable[..., Page]):
     page = opened(open_page(width=390), STATE)
     height = "() => document.querySelector('.qkv-widget').offsetHeight"
     before = page.evaluate(height)
-    for shown in ("Right:", "Wrong:"):
-        page.get_by_role("radio", name=shown).check()
+    for shown, route in enumerate(page.locator(".qkv-routes input").all()):
+        route.check()
         for heads in (1, 2, 4, 8):
             for nudged in range(4):
                 page.evaluate("([n, i]) => (it.model.set('n_heads', n), it.model.set('nudged', i))", [heads, nudged])

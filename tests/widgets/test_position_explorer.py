@@ -189,6 +189,33 @@ def test_added_codes_make_the_score_of_words_depend_on_the_place(explorer: Calla
     assert bar.evaluate("line => line.getBoundingClientRect().height") < 4
 
 
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rope"])
+def test_with_words_the_score_still_adds_up(explorer: Callable[..., Locator], scheme: str):
+    """Added codes: what the clocks give, and what the words add to it. Rotated words are in the clocks already."""
+    root = explorer(scheme=scheme, words=True, d=8, base=100, query=46, key=41)
+    clocks = sum(value(text) for text in root.locator(".qkv-pos-clock b").all_inner_texts())
+    parts = [value(text.split("\n")[0]) for text in root.locator(".qkv-pos-score span").all_inner_texts()]
+    assert len(parts) == (2 if scheme == "sinusoidal" else 0)
+    assert (parts or [number(root, "score")])[0] == pytest.approx(clocks, abs=0.03)
+    assert sum(parts or [clocks]) == pytest.approx(number(root, "score"), abs=0.03)
+    if parts:
+        assert abs(parts[1]) > 0.1
+
+
+@pytest.mark.parametrize("key", [0, 41, 64, 127])
+def test_a_ruler_below_the_map_is_not_cut_by_the_tag(explorer: Callable[..., Locator], key: int):
+    root = explorer(width=390, key=key, query=60)
+    tag = root.locator(".qkv-pos-handle-key").bounding_box()
+    ticks = root.locator(".qkv-pos-ruler span")
+    assert tag
+    assert set(ticks.all_inner_texts()) < {"0", "32", "64", "96", "127"}
+    assert ticks.count() >= 3
+    edges = ticks.evaluate_all(
+        "all => all.map((e) => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])"
+    )
+    assert all(right <= tag["x"] or left >= tag["x"] + tag["width"] for left, right in edges)
+
+
 @pytest.mark.parametrize(("d", "dials"), [(4, 2), (8, 4), (16, 4), (128, 4)])
 def test_the_clocks_add_up_to_the_score(explorer: Callable[..., Locator], d: int, dials: int):
     root = explorer(d=d)

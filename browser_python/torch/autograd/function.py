@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from ..gradients import record_step
 from ..missing import refuse
@@ -43,6 +43,13 @@ class Function:
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise torch's RuntimeError: `apply` runs a function."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @classmethod

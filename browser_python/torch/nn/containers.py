@@ -6,6 +6,7 @@ from collections.abc import ItemsView, Iterable, KeysView, ValuesView
 from itertools import groupby
 from typing import Any, Self
 
+from ..missing import refuse
 from ..tensors import Tensor
 from .module import Module
 from .parameter import Parameter
@@ -190,13 +191,20 @@ def lines_of(parameters: Iterable[tuple[str, Parameter, Any]]) -> str:
     )
 
 
+def as_parameter(container: str, value: Any) -> Parameter:
+    """Return a tensor as a parameter; a NotImplementedError is raised for another value."""
+    if not isinstance(value, Tensor):
+        refuse(f"a value that is no tensor, in a `{container}`,")
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
 class ParameterDict(Named):
     """A dictionary of parameters."""
 
     _kind = "_parameters"
 
     def add_module(self, name: str, module: Any) -> None:
-        setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))
+        setattr(self, name, as_parameter(type(self).__name__, module))
 
     def extra_repr(self) -> str:
         return lines_of((n, p, p.type()) for n, p in self._parameters.items())
@@ -215,4 +223,4 @@ class ParameterList(Listed):
         return lines_of((n, p, p.dtype) for n, p in self._parameters.items())
 
     def add_module(self, name: str, module: Any) -> None:
-        setattr(self, name, module if isinstance(module, Parameter) else Parameter(module))
+        setattr(self, name, as_parameter(type(self).__name__, module))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from .. import reductions
 from ..arguments import check_arguments
 from ..arithmetic import Number, unary_op, where
-from ..creation import arange, full, ones, tensor, zeros_like
+from ..creation import arange, empty_like, full, ones, tensor, zeros_like
 from ..dtypes import C_NAMES, FLOATING, TYPE_NAMES, bool_, finfo, float32, int32, int64
 from ..dtypes import dtype as Kind
 from ..missing import missing_getattr, refuse, refuse_set
@@ -112,10 +112,17 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Raises:
         RuntimeError: the dtypes differ, or the sizes do not fit, or x has no axes.
     """
-    if bias is not None and x.dtype is not weight.dtype:
-        kinds = f"{TYPE_NAMES[x.dtype]} and {TYPE_NAMES[weight.dtype]}"
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {kinds}")
+    for name, other in (("self", bias), ("mat1", x)):
+        if bias is not None and other.dtype is not weight.dtype:  # type: ignore[union-attr]
+            kinds = f"{TYPE_NAMES[other.dtype]} and {TYPE_NAMES[weight.dtype]}"  # type: ignore[union-attr]
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {kinds}")
     out = x @ (weight if weight.ndim == 1 else weight.mT)
+    if bias is not None and bias.ndim == 1 and weight.ndim == 2 and len(bias) not in (1, len(weight)):
+        shape = [max(1, out.numel() // len(weight)), len(weight)]
+        raise RuntimeError(
+            f"The expanded size of the tensor ({shape[1]}) must match the existing size ({len(bias)}) at non-singleton "
+            f"dimension 1.  Target sizes: {shape}.  Tensor sizes: [{len(bias)}]"
+        )
     return out if bias is None else out + bias
 
 
@@ -852,6 +859,19 @@ def scaled_dot_product_attention(
     return dropout(weights, dropout_p) @ v
 
 
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Return the softmax of logits with random Gumbel noise, over `tau` (Jang et al., 2017).
+
+    With `hard`, the result is 1 at the largest and 0 elsewhere, and its gradient is that of the softmax.
+    """
+    noise = -empty_like(logits).exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    one = zeros_like(logits).scatter_(dim, soft.detach().argmax(dim, keepdim=True), 1.0)
+    return one - soft.detach() + soft
+
+
 OF_TORCH = {"x": "input", "ids": "input", "logp": "input", "q": "query", "k": "key", "v": "value"}
 OF_TWO = {"cosine_similarity": "x", "pairwise_distance": "x", "bilinear": "input"}  # torch's names of both, but numbers
 for _name, _function in [*globals().items()]:
@@ -860,3 +880,4 @@ for _name, _function in [*globals().items()]:
         _named = {"a": f"{_both}1", "b": f"{_both}2"} if _both else OF_TORCH
         globals()[_name] = check_arguments(_name, _function, _named)
 __getattr__ = missing_getattr("torch.nn.functional")
+logsigmoid.__name__ = "log_sigmoid"  # as torch names it

@@ -16,6 +16,7 @@ from ..dtypes import dtype as Kind
 from ..missing import refuse, refuse_set
 from ..modes import no_grad
 from ..numbers import INTEGERS
+from ..shapes import Size
 from ..tensors import Tensor
 from . import functional, init
 from .module import Module
@@ -559,19 +560,25 @@ class MultiheadAttention(Module):
             )
         if embed_dim % num_heads:
             raise AssertionError("embed_dim must be divisible by num_heads")
-        if {kdim, vdim} - {None, embed_dim}:
-            refuse("`kdim` or `vdim` other than `embed_dim` of `MultiheadAttention`")
         self.embed_dim, self.num_heads, self.batch_first, self.dropout = embed_dim, num_heads, batch_first, dropout
-        self._qkv_same_embed_dim = True
-        self.kdim, self.vdim, self.bias_k, self.bias_v, self.add_zero_attn = embed_dim, embed_dim, None, None, False
+        self.kdim, self.vdim = (embed_dim if width is None else width for width in (kdim, vdim))
+        self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
+        self.bias_k, self.bias_v, self.add_zero_attn = None, None, False
         self.head_dim = embed_dim // num_heads
         kind: dict[str, Any] = {"dtype": dtype, "device": device}
-        self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))
-        for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):  # only for keys or values of other widths
-            self.register_parameter(name, None)
+        apart = {"q_proj_weight": embed_dim, "k_proj_weight": self.kdim, "v_proj_weight": self.vdim}
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = Parameter(empty(3 * embed_dim, embed_dim, **kind))
+            for name in apart:
+                self.register_parameter(name, None)
+        else:
+            for name, width in apart.items():
+                self.register_parameter(name, Parameter(empty(embed_dim, width, **kind)))
+            self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", Parameter(zeros(3 * embed_dim, **kind)) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, **kind)
-        init.xavier_uniform_(self.in_proj_weight)
+        for weight in [self.in_proj_weight] if self._qkv_same_embed_dim else [getattr(self, name) for name in apart]:
+            init.xavier_uniform_(weight)
         if self.out_proj.bias is not None:
             init.zeros_(self.out_proj.bias)
 
@@ -642,9 +649,21 @@ class MultiheadAttention(Module):
         (batch, n, width), (_, keys, _) = xs[0].shape, xs[1].shape
         if width != self.embed_dim:
             raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {width}")
-        if xs[1].shape != xs[2].shape:
+        if not self._qkv_same_embed_dim and xs[1].shape[:2] != xs[2].shape[:2]:
+            keys_first, values_first = (Size(x.transpose(0, 1).shape[:2]) for x in xs[1:])
+            raise AssertionError(f"key's sequence and batch dims {keys_first} do not match value's {values_first}")
+        for name, x in (("key", xs[1]), ("value", xs[2])):
+            weight = getattr(self, f"{name[0]}_proj_weight")
+            if weight is not None and weight.shape[1] != x.shape[-1]:
+                raise AssertionError(
+                    f"expecting {name} weights shape of {(self.embed_dim, x.shape[-1])}, but got {weight.shape}"
+                )
+        if self._qkv_same_embed_dim and xs[1].shape != xs[2].shape:
             keys_first, values_first = (x.transpose(0, 1).shape for x in xs[1:])
             raise AssertionError(f"key shape {keys_first} does not match value shape {values_first}")
+        if xs[1].shape[0] != batch:
+            shape = [keys, batch * self.num_heads, self.head_dim]
+            raise RuntimeError(f"shape '{shape}' is invalid for input of size {len(xs[1]) * keys * self.embed_dim}")
         if mask is not None:
             wanted = (n, keys) if mask.ndim == 2 else (batch * self.num_heads, n, keys)
             if mask.shape != wanted:
@@ -661,9 +680,11 @@ class MultiheadAttention(Module):
             scores (B, heads, n_q, n_k); values (B, heads, n_k, head_dim)
         """
         biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.chunk(3)
+        apart: Any = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
+        weights = self.in_proj_weight.chunk(3) if self._qkv_same_embed_dim else apart
         q, k, v = [
             functional.linear(x, w, b).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for x, w, b in zip(xs, self.in_proj_weight.chunk(3), biases, strict=True)
+            for x, w, b in zip(xs, weights, biases, strict=True)
         ]
         return q @ k.mT / math.sqrt(q.shape[-1]), v
 

@@ -140,37 +140,54 @@ class Module(metaclass=TellsMissingOrAbstract):
             a = (k.pop("input"), *a)
         if not (self._backward_hooks or self._forward_hooks or self._forward_pre_hooks):
             return self.forward(*a, **k)
-        for hook in list(self._forward_pre_hooks.values()):
+        for place, hook in list(self._forward_pre_hooks.items()):
+            if place in self._forward_pre_hooks_with_kwargs:
+                found = hook(self, a, k)
+                if found is not None:
+                    if not (isinstance(found, tuple) and len(found) == 2):
+                        raise RuntimeError(
+                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {found}."
+                        )
+                    a, k = found
+                continue
             found = hook(self, a)
             if found is not None:
                 a = found if isinstance(found, tuple) else (found,)
         out = self.forward(*a, **k)
-        for hook in list(self._forward_hooks.values()):
-            found = hook(self, a, out)
+        for place, hook in list(self._forward_hooks.items()):
+            found = hook(self, a, k, out) if place in self._forward_hooks_with_kwargs else hook(self, a, out)
             out = out if found is None else found
         return out
+
+    def _add_hook(self, kind: str, hook: Callable[..., Any], prepend: bool, with_kwargs: bool) -> RemovableHandle:
+        """Add a hook to those of a kind, as the last one or the first, and return its handle."""
+        hooks = self.__dict__[kind]
+        handle = RemovableHandle(hooks, hook)
+        if with_kwargs:
+            self.__dict__[f"{kind}_with_kwargs"][handle.id] = True
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
 
     def register_forward_pre_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, arguments)` before each forward pass, and return a handle that can remove the hook.
 
-        Unless it is None, what the hook returns replaces the arguments. `prepend` and `with_kwargs` raise a
-        NotImplementedError.
+        Unless it is None, what the hook returns replaces the arguments. With `with_kwargs`, it also gets those by name,
+        and returns both. With `prepend`, it is called before the other hooks.
         """
-        refuse_set("register_forward_pre_hook", prepend=prepend, with_kwargs=with_kwargs)
-        return RemovableHandle(self._forward_pre_hooks, hook)
+        return self._add_hook("_forward_pre_hooks", hook, prepend, with_kwargs)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call `hook(module, arguments, result)` after each forward pass; return a handle that can remove it.
 
-        Unless it is None, what the hook returns replaces the result. `prepend` and `with_kwargs` raise a
-        NotImplementedError.
+        Unless it is None, what the hook returns replaces the result. With `with_kwargs`, it also gets the arguments by
+        name, before the result. With `prepend`, it is called before the other hooks.
         """
-        refuse_set("register_forward_hook", prepend=prepend, with_kwargs=with_kwargs)
-        return RemovableHandle(self._forward_hooks, hook)
+        return self._add_hook("_forward_hooks", hook, prepend, with_kwargs)
 
     def forward(self, *a: Any, **k: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')

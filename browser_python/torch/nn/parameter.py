@@ -20,6 +20,8 @@ class Parameter(Tensor):
         """
         t: Parameter = object.__new__(cls)
         data = zeros(0) if data is None else data
+        if not isinstance(data, Tensor):
+            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach'")
         if requires_grad and data.dtype.kind < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t._data, t._offset, t._writes = data._data, data._offset, data._writes

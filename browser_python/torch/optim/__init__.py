@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, NoReturn
 
-from ..arithmetic import kernel_for
+from ..arithmetic import kernel_for, maximum
 from ..creation import full_like, tensor, zeros_like
 from ..missing import missing_getattr, raise_missing, refuse_set
 from ..modes import enable_grad, no_grad
@@ -229,7 +229,7 @@ class Adam(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        refuse_set(type(self).__name__, amsgrad=amsgrad, maximize=maximize, differentiable=differentiable)
+        refuse_set(type(self).__name__, maximize=maximize, differentiable=differentiable)
         defaults: dict[str, Any] = {
             "lr": lr,
             "betas": betas,
@@ -252,10 +252,12 @@ class Adam(Optimizer):
             g = g + p * decay
         if not state:
             state.update(step=tensor(0.0), exp_avg=zeros_like(p), exp_avg_sq=zeros_like(p))
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_like(p)
         state["step"] += 1
         n = state["step"].item()
         moments = [state["exp_avg"], state["exp_avg_sq"]]
-        kernel = kernel_for("adamw", p.numel(), p.dtype)
+        kernel = None if group["amsgrad"] else kernel_for("adamw", p.numel(), p.dtype)
         if kernel and all(t.is_contiguous() and t.dtype is p.dtype for t in (p, g, *moments)):
             addresses = [t._address() for t in (p, g, *moments)]
             kernel(*addresses, p.numel(), lr, b1, b2, group["eps"], decay if self.decoupled else 0.0, int(n))
@@ -265,6 +267,8 @@ class Adam(Optimizer):
             p.mul_(1 - lr * decay)
         m = state["exp_avg"].copy_(state["exp_avg"] * b1 + g * (1 - b1))
         v = state["exp_avg_sq"].copy_(state["exp_avg_sq"] * b2 + g * g * (1 - b2))
+        if group["amsgrad"]:
+            v = state["max_exp_avg_sq"].copy_(maximum(state["max_exp_avg_sq"], v))
         p.sub_(m * (lr / (1 - b1**n)) / (v.sqrt() / (1 - b2**n) ** 0.5 + group["eps"]))
 
 

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
+from types import FunctionType
 from typing import Any, NoReturn
 from warnings import warn
 
@@ -81,16 +82,25 @@ class LRScheduler:
         self._last_lr = rates
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the schedule's attributes by name, but for the optimizer.
+        """Return the schedule's attributes by name, but for the optimizer; functions are None.
 
-        Those of `LambdaLR` and `SequentialLR` raise a NotImplementedError.
+        That of `SequentialLR` raises a NotImplementedError.
         """
-        if isinstance(self, (LambdaLR, SequentialLR)):
+        if isinstance(self, (SequentialLR, ChainedScheduler)):
             refuse(f"the state of `{type(self).__name__}`")
+        if isinstance(self, (LambdaLR, MultiplicativeLR)):
+            own = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "lr_lambdas")}
+            if not all(isinstance(factor, FunctionType) for factor in self.lr_lambdas):
+                refuse(f"the state of `{type(self).__name__}` with an object for a function")
+            return own | {"lr_lambdas": [None] * len(self.lr_lambdas)}
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Set the attributes of a state, but for functions."""
+        own = self.__dict__.get("lr_lambdas")
         self.__dict__.update(state_dict)
+        if own is not None:
+            self.lr_lambdas = own
 
 
 def note_steps(optimizer: Any) -> None:
@@ -351,6 +361,175 @@ class SequentialLR(LRScheduler):
         self._last_lr = schedule.get_last_lr()
 
 
+class MultiplicativeLR(LRScheduler):
+    """The rate, times a function of the number of steps at each step: one for all groups, or a list with one each."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | list[Factor], last_epoch: int = -1) -> None:
+        n = len(optimizer.param_groups)
+        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, (list, tuple)) else [lr_lambda] * n
+        if len(self.lr_lambdas) != n:
+            raise ValueError(f"Expected {n} lr_lambdas, but got {len(self.lr_lambdas)}")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self._is_initial:
+            return self._rates
+        return [lr * factor(self.last_epoch) for factor, lr in zip(self.lr_lambdas, self._rates, strict=True)]
+
+    def _first_lr(self) -> list[float]:
+        return self.base_lrs
+
+
+class ConstantLR(LRScheduler):
+    """The rate, times a factor for the first `total_iters` steps. A factor outside [0, 1] raises a ValueError."""
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if factor > 1.0 or factor < 0:
+            raise ValueError("Constant multiplicative factor expected to be between 0 and 1.")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the next rate of each group from the one before."""
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self._rates]
+        if self.last_epoch != self.total_iters:
+            return self._rates
+        return [lr * (1.0 / self.factor) for lr in self._rates]
+
+    def _first_lr(self) -> list[float]:
+        return [lr * self.factor for lr in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """The initial rate, times a power of a number that falls from 1 to 0 in `total_iters` steps."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        """Return the next rate of each group from the one before."""
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._rates
+        now, before = (1.0 - n / self.total_iters for n in (self.last_epoch, self.last_epoch - 1))
+        return [lr * (now / before) ** self.power for lr in self._rates]
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Half waves of a cosine from the initial rate to `eta_min`, the first in `T_0` steps, the next `T_mult` as long.
+
+    A `T_0` or `T_mult` that is no positive integer raises a ValueError.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        turn = 1 + math.cos(math.pi * self.T_cur / self.T_i)
+        return [self.eta_min + (base - self.eta_min) * turn / 2 for base in self.base_lrs]
+
+    def step(self, epoch: int | None = None) -> None:
+        """Set the next rate of each group; an `epoch` raises a NotImplementedError."""
+        if epoch is not None:
+            refuse("`epoch` of `step`")
+        self.T_cur += 1
+        if self.T_cur >= self.T_i:
+            self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+        self.last_epoch += 1
+        self._set(self.get_lr())
+
+
+class ChainedScheduler(LRScheduler):
+    """Several schedules of one optimizer, each of which makes a step at each step."""
+
+    def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
+        if len(schedulers) < 1:
+            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        self._schedulers = list(schedulers)
+        self._last_lr = self._rates
+
+    def step(self) -> None:  # type: ignore[override]
+        for schedule in self._schedulers:
+            schedule.step()
+        self._last_lr = self._rates
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The rate, times `factor` when a measure has not become better for more than `patience` steps.
+
+    It is better if it is smaller by `threshold` (or with the mode "max", larger), relative or absolute. A factor of 1
+    or more, and another mode, raise a ValueError.
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | list[float] = 0,
+        eps: float = 1e-8,
+    ) -> None:
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        self.factor, self.optimizer, self.patience, self.cooldown, self.eps = factor, optimizer, patience, cooldown, eps
+        self.min_lrs = min_lr if isinstance(min_lr, list) else [min_lr] * len(optimizer.param_groups)
+        self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
+        self._last_lr, self.last_epoch = self._rates, 0
+        self._reset()
+
+    def _reset(self) -> None:
+        self.best = math.inf if self.mode == "min" else -math.inf
+        self.cooldown_counter = self.num_bad_epochs = 0
+
+    def is_better(self, a: float, best: float) -> bool:
+        sign = 1 if self.mode == "max" else -1
+        bound = best * (1 + sign * self.threshold) if self.threshold_mode == "rel" else best + sign * self.threshold
+        return a > bound if self.mode == "max" else a < bound
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Note a measure, and lower the rates if it is time; an `epoch` raises a NotImplementedError."""
+        if epoch is not None:
+            refuse("`epoch` of `step`")
+        now = float(metrics)
+        self.last_epoch += 1
+        better = self.is_better(now, self.best)
+        self.best, self.num_bad_epochs = (now, 0) if better else (self.best, self.num_bad_epochs + 1)
+        if self.cooldown_counter > 0:
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
+        if self.num_bad_epochs > self.patience:
+            for group, low in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+                lower = max(group["lr"] * self.factor, low)
+                if group["lr"] - lower > self.eps:
+                    group["lr"] = lower
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._last_lr = self._rates
+
+    def state_dict(self) -> dict[str, Any]:
+        """Raise a NotImplementedError: torch's has other names."""
+        refuse("the state of `ReduceLROnPlateau`")
+
+
 def absent(name: str) -> type[LRScheduler]:
     """Return a class that raises a NotImplementedError for schedule `name` when it is called.
 
@@ -363,8 +542,6 @@ def absent(name: str) -> type[LRScheduler]:
     return type(name, (LRScheduler,), {"__new__": schedule})
 
 
-for _name in ("ChainedScheduler", "ConstantLR", "CosineAnnealingWarmRestarts", "CyclicLR", "MultiplicativeLR"):
-    globals()[_name] = absent(_name)
-for _name in ("PolynomialLR", "ReduceLROnPlateau"):
+for _name in ("CyclicLR",):
     globals()[_name] = absent(_name)
 __getattr__ = missing_getattr("torch.optim.lr_scheduler")

@@ -11,6 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from qkv.models.repeater import Repeater, repeater_shape
 from qkv.models.tagger import Tagged, Tagger, accuracy, tagger_shape
 from qkv.models.training import sentences
@@ -30,6 +33,7 @@ __all__ = [
     "sentences",
     "training_results",
     "training_run",
+    "two_heads",
 ]
 
 
@@ -85,6 +89,28 @@ def training_run(task: str, name: str) -> list[dict[str, Any]]:
     """
     frames: list[dict[str, Any]] = _read(f"weights/training-runs-{task}.json")[name]["frames"]
     return frames
+
+
+def two_heads() -> dict[str, dict[str, Tensor]]:
+    """Return the parameters of the two layers that the widget TwoHeads shows: "one head" and "two heads".
+
+    They are those of chapter 5's layer with a width of 8. What reads or answers the last three prices is not stored: 0.
+    """
+    return {name: _with_four_prices(stored) for name, stored in _read("two-heads.json").items()}
+
+
+def _with_four_prices(stored: dict[str, Any]) -> dict[str, Tensor]:
+    """Return a stored layer with 0 where it would read or answer the last three of four prices."""
+    layer = {f"attend.{name}": torch.tensor(value) for name, value in stored.items()}
+    layer["places"] = layer.pop("attend.places")
+    for which in "qkv":
+        weight = torch.zeros(8, 8)
+        weight[:, [0, 4, 5, 6, 7]] = layer[f"attend.w_{which}.weight"]
+        layer[f"attend.w_{which}.weight"] = weight
+    for part in ("weight", "bias"):
+        first = layer[f"attend.w_o.{part}"]
+        layer[f"attend.w_o.{part}"] = torch.cat([first, torch.zeros(7, *first.shape[1:])])
+    return layer
 
 
 def _read(name: str) -> Any:

@@ -20,6 +20,7 @@ from qkv.widgets.sequence_explorer import SequenceExplorer
 from qkv.widgets.temperature_lab import TemperatureLab
 from qkv.widgets.train_lab import TrainLab
 from qkv.widgets.transformer_flow import TransformerFlow
+from qkv.widgets.two_heads import TwoHeads
 
 __all__ = [
     "CacheStepper",
@@ -42,4 +43,5 @@ __all__ = [
     "TemperatureLab",
     "TrainLab",
     "TransformerFlow",
+    "TwoHeads",
 ]

@@ -58,7 +58,7 @@ export default widget("HeadMicroscope", {
   },
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
-    return `${lastTimeText(seen)} ${predictionText(seen)} ${attentionText(seen)} ${lossText(seen)}`;
+    return `${lastTimeText(seen)} ${predictionText(seen)} ${attentionText(seen)} ${seen.modes === ALL_ON ? "" : arcText(seen)} ${lossText(seen)}`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
@@ -148,9 +148,24 @@ function computed(state) {
   const likeliest = [...chances.keys()].sort((a, b) => chances[b] - chances[a]).slice(0, LIKELIEST);
   const best = likeliest.filter((id) => chances[id] >= SEEN);
   const row = run.maps[state.head].subarray(at * n, (at + 1) * n);
-  const intact = ran(model, ids, ALL_ON).loss;
+  const { loss: intact, maps } = ran(model, ids, ALL_ON);
+  const before = maps[state.head].subarray(at * n, (at + 1) * n);
   const next = afterTheLast(ids);
-  return { ...run, ids, n, at, row, next, chances, best, modes, head: state.head, intact, missing: missing(state) };
+  return {
+    ...run,
+    ids,
+    n,
+    at,
+    row,
+    before,
+    next,
+    chances,
+    best,
+    modes,
+    head: state.head,
+    intact,
+    missing: missing(state),
+  };
 }
 
 /** Check whether the weights of the state's step are loaded; those of the last step always are.
@@ -184,9 +199,24 @@ function predictionText({ best, chances, missing, modes }) {
 }
 
 const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
-  const most = row.indexOf(Math.max(...row));
-  return t`Head ${short(head)} looks most at position ${most + 1}, ${symbol(ids[most])}, weight ${shown(row[most])}.`;
+  const to = most(row);
+  return t`Head ${short(head)} looks most at position ${to + 1}, ${symbol(ids[to])}, weight ${shown(row[to])}.`;
 };
+
+const most = (/** @type {Float64Array} */ row) => row.indexOf(Math.max(...row));
+
+/** Check whether the widget asks for head 1.1: all heads are on, and the arcs are those of a head that reads it. */
+const isAsked = (/** @type {string[]} */ modes, /** @type {number} */ head) => modes === ALL_ON && head >= 2;
+
+/** Return a question before a head is replaced; then what has become of the thickest arc.
+ * @param {Seen} parts */
+function arcText({ head, ids, row, before, modes }) {
+  if (isAsked(modes, head)) return t`Silence 1.1: which arc breaks?`;
+  if (modes === ALL_ON) return t`Press a map to silence its head.`;
+  if (modes[head] !== "on") return t`Head ${short(head)} is cut off.`;
+  const to = most(before);
+  return row[to] < before[to] / 2 ? t`The arc to ${symbol(ids[to])} breaks.` : t`The arc to ${symbol(ids[to])} holds.`;
+}
 
 /** Return how well the model repeats, in words, with its loss.
  * @param {Seen} parts
@@ -206,7 +236,7 @@ function lossText({ loss, intact, modes }, bold = shown(loss)) {
  * @param {State} state
  * @param {Seen} parts
  * @param {SetState<State>} set */
-function tape(state, { ids, n, at, row, head, modes }, set) {
+function tape(state, { ids, n, at, row, before, head, modes }, set) {
   const grab = dragged(({ x, isPress, event }) => {
     const isHeld = isPress && /** @type {Element} */ (event.target).closest(".qkv-scope-arcs, .qkv-scope-ring");
     const apart = isPress ? (isHeld ? at + 0.5 - x * n : 0) : state.apart;
@@ -215,7 +245,7 @@ function tape(state, { ids, n, at, row, head, modes }, set) {
   return html`<div class="qkv-scope-tape qkv-drag ${modes[head] === "on" ? "" : "qkv-scope-unused"}" style="--n: ${n}; --at: ${(at + 0.5) / n}" @pointerdown=${grab} @pointermove=${grab}>
     <div class="qkv-scope-arcs">
       <small aria-hidden="true">${t`arcs: head ${short(head)}`}</small>
-      <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
+      <svg viewBox="0 0 ${n} 10" preserveAspectRatio="none" aria-hidden="true">${[...before.keys()].map((i) => (modes[head] === "on" && before[i] - row[i] > BROKEN ? arc(i, at, n, before[i], "qkv-scope-before") : ""))}${[...row.keys()].map((i) => arc(i, at, n, row[i]))}</svg>
     </div>
     <div class="qkv-scope-text">${ids.map((id, i) => html`<span class=${i === at ? "qkv-scope-asks" : ""} style="--qkv-p: ${Math.round(1000 * row[i]) / 1000}">${symbol(id)}</span>`)}
       <input class="qkv-over" type="range" aria-label=${t`position`} min="1" max=${n} aria-valuetext=${t`${at + 1} of ${n}: ${symbol(ids[at])}`}
@@ -249,6 +279,7 @@ function lossBar(seen) {
 }
 
 const THICKEST = 6; // pixels of the arc of a weight of 1
+const BROKEN = 0.1; // a weight that falls by more leaves a dashed arc where it was
 const FAINT = 0.02; // a smaller weight has no arc
 const HIGHEST = 12.5; // of an arc over all symbols, three quarters are its height: less than the picture's 10
 
@@ -256,11 +287,12 @@ const HIGHEST = 12.5; // of an arc over all symbols, three quarters are its heig
  * @param {number} i
  * @param {number} at
  * @param {number} n
- * @param {number} weight */
-function arc(i, at, n, weight) {
+ * @param {number} weight
+ * @param {string} [kind] */
+function arc(i, at, n, weight, kind = "") {
   if (i === at || weight < FAINT) return "";
   const top = 10 - HIGHEST * Math.sqrt(Math.abs(at - i) / n);
-  return svg`<path d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
+  return svg`<path class=${kind} d="M${at + 0.5} 10C${at + 0.5} ${top} ${i + 0.5} ${top} ${i + 0.5} 10" stroke-width=${THICKEST * weight} />`;
 }
 
 /* ---- the heads */
@@ -277,7 +309,7 @@ const SCORES = [
  * @param {Seen} seen
  * @param {SetState<State>} set */
 const maps = (state, seen, set) => html`<div class="qkv-scope-heads">
-  <p class="qkv-note">${t`Press a map to silence its head.`}</p>
+  <p class="qkv-scope-asked">${arcText(seen)}</p>
   ${button({ label: t`all on`, disabled: seen.modes === ALL_ON, onClick: () => set({ modes: ALL_ON }) })}
   <div class="qkv-scope-maps">${[0, 1].map(
     (layer) => html`<div class="qkv-scope-layer"><p class="qkv-note">${t`layer ${layer + 1}`}</p>
@@ -290,7 +322,7 @@ const maps = (state, seen, set) => html`<div class="qkv-scope-heads">
 const loudspeaker = (isOn) =>
   html`<svg class="qkv-scope-sound" viewBox="0 0 16 16" aria-hidden="true"><path d="M1 6v4h3l4 3.5v-11L4 6z" /><path class="qkv-scope-waves" d=${isOn ? "M10.5 5.5a4 4 0 0 1 0 5M13 3.5a7 7 0 0 1 0 9" : "M10.5 5.5l5 5m0-5l-5 5"} /></svg>`;
 
-/** Return a head: its name, and its weights as a map that is crossed out when the head is silent.
+/** Return a head: its name, and its weights as a map that is grey when the head is silent.
  * @param {number} head
  * @param {State} state
  * @param {Seen} seen
@@ -307,7 +339,7 @@ function map(head, state, { n, at, maps, modes }, set) {
     key: weights,
     repainted: state.repainted,
   });
-  return html`<label class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"}">
+  return html`<label class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"} ${isAsked(modes, state.head) && head === 0 ? "qkv-scope-named" : ""}">
     <b>${name}</b>
     <div class="qkv-scope-map">
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>

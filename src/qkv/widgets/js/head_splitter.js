@@ -35,19 +35,20 @@ const WAYS = {
 /** @import { Route } from "./maths.js" */
 /** @typedef {(told: unknown, isRight?: boolean) => unknown} Mark shows what is right or wrong: a number, or the names of words */
 /** @typedef {{ n_heads: number, wrong: Route, nudged: number, causal: boolean, dealt: number,
- *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean }} State */
+ *   grip: { from: number, at: number, y: number } | null, pressed: boolean, isWrong: boolean | null }} State */
 
 export default widget("HeadSplitter", {
   // `grip` has, from when a drag began, how far the tape was dealt, and the pointer's place on the picture and the screen.
-  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown.
-  own: { grip: null, pressed: false, isWrong: false },
-  says: (/** @type {State} */ state) => t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}`,
+  // After `pressed`, what a word changes shows it by a pulse. If `isWrong`, the wrong way is shown; if null, nobody has chosen.
+  own: { grip: null, pressed: false, isWrong: null },
+  says: (/** @type {State} */ state) =>
+    isChosen(state) ? t`${WAYS[routeOf(state)]()}: ${verdict(state, routeOf(state))}` : inMemory(state),
   view: (state, set, id) => html`
     <p class="qkv-lead qkv-deal-says" data-number="wrong">${lead(state)}</p>
     ${routes(state, set, id)}
     ${picture(state, set, id)}
     ${heads(state, set, id)}
-    ${tables(() => numbers(state))}`,
+    ${tables(() => (isChosen(state) ? numbers(state) : []))}`,
 });
 
 /** Return the sentence about the tape: whole, on its way, or dealt. Its outputs say which of them stay.
@@ -60,13 +61,24 @@ function lead(state) {
   const words = rowsOf(state).length;
   const tape = num(words * FEATURES);
   if (state.dealt > HELD) return t`The tape is ${tape} numbers in memory. Pull the ring on: they go to the heads.`;
-  return t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`;
+  return isChosen(state)
+    ? t`In memory, ${words} words are one tape of ${tape} numbers. Pull the ring down.`
+    : inMemory(state);
 }
+
+/** Return what is said before a way is chosen.
+ * @param {State} state */
+const inMemory = (state) =>
+  t`In memory, ${rowsOf(state).length} words are one tape of ${num(rowsOf(state).length * FEATURES)} numbers. Press a way into heads.`;
 
 /** Return the way that is shown.
  * @param {Pick<State, "isWrong" | "wrong">} parts
  * @returns {Route} */
 const routeOf = ({ isWrong, wrong }) => (isWrong ? wrong : "right");
+
+/** Check whether a way is chosen: nobody has pressed one while the tape is whole at first. */
+const isChosen = (/** @type {Pick<State, "isWrong" | "dealt">} */ { isWrong, dealt }) =>
+  isWrong !== null || dealt > HELD;
 
 const exampleOf = (/** @type {number} */ row) => Math.floor(row / TOKENS);
 
@@ -216,14 +228,16 @@ function whyUnseen({ n_heads, causal, nudged }, route) {
 function picture(state, set, id) {
   const rows = rowsOf(state);
   const grab = dragged(({ y, isPress, event }) => {
-    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY } });
+    if (!isChosen(state)) return;
+    if (isPress) set({ grip: { from: state.dealt, at: y, y: event.clientY }, isWrong: state.isWrong === true });
     else if (state.grip) set({ dealt: pulled(state.grip.from + (y - state.grip.at) / PULL) });
   });
-  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""}"
+  return html`<div class="qkv-deal qkv-drag ${state.pressed ? "qkv-pressed" : ""} ${isChosen(state) ? "" : "qkv-undealt"}"
       style="--dealt: ${state.dealt}; --rows: ${rows.length}; --heads: ${state.n_heads}"
       @pointerdown=${grab} @pointermove=${grab} @click=${chosen(state, set)}>
     <div class="qkv-tape"><span class="qkv-way-name" aria-hidden="true">${t`tape`}</span>${rows.map((row) => onTape(row, state, set, id))}</div>
     ${way(state, routeOf(state))}
+    <span class="qkv-deal-rail" aria-hidden="true">${t`memory → heads`}</span>
     ${ring(state, set)}
   </div>`;
 }
@@ -231,25 +245,28 @@ function picture(state, set, id) {
 /** Return the ring that deals the tape.
  * @param {State} state
  * @param {SetState<State>} set */
-const ring = ({ dealt }, set) => html`<label class="qkv-knob qkv-deal-ring">
+const ring = ({ dealt, isWrong }, set) => html`<label class="qkv-knob qkv-deal-ring">
   <span aria-hidden="true">↕</span><span class="qkv-unseen">${t`tape, dealt to heads`}</span>
   <input class="qkv-over" type="range" min="0" max="1" step="0.02" aria-valuetext="${Math.round(100 * dealt)} %"
-    .value=${live(String(dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber })}>
+    .value=${live(String(dealt))} @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => set({ dealt: target.valueAsNumber, isWrong: isWrong === true })}>
 </label>`;
 
 /** Return the choice between the right way and the wrong one.
  * @param {State} state
  * @param {SetState<State>} set
  * @param {string} id */
-const routes = (state, set, id) => html`<fieldset class="qkv-routes">
+const routes = (state, set, id) => {
+  const shown = isChosen(state) ? state.isWrong === true : null;
+  return html`<fieldset class="qkv-routes">
   <legend class="qkv-unseen">${t`way into heads`}</legend>
   ${[false, true].map(
     (isWrong) => html`<label class="qkv-pick">
-      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === state.isWrong)} @change=${() => set({ isWrong, dealt: 1, pressed: false })}>
-      <span><b aria-hidden="true">${isWrong ? "✗" : "✓"}</b> <span class="qkv-unseen">${isWrong ? t`Wrong:` : t`Right:`}</span> ${WAYS[isWrong ? state.wrong : "right"]()}</span>
+      <input class="qkv-over" type="radio" name="${id}-route" .checked=${live(isWrong === shown)} @change=${() => set({ isWrong, dealt: 1, pressed: false })}>
+      <span><b aria-hidden="true" ?data-untold=${isWrong !== shown}>${isWrong ? "✗" : "✓"}</b> ${isWrong === shown ? html`<span class="qkv-unseen">${isWrong ? t`Wrong:` : t`Right:`}</span>` : nothing} ${WAYS[isWrong ? state.wrong : "right"]()}</span>
     </label>`,
   )}
 </fieldset>`;
+};
 
 /** Return how far the tape is dealt by a ring that was pulled to `at`. Near its end, it snaps there: just before it, no
  * entry would be in its head.
@@ -293,7 +310,7 @@ function way(state, route) {
     )}</div>
     <div class="qkv-way-outputs">${keyed(
       nudged,
-      outputs(state, route)
+      (isChosen(state) ? outputs(state, route) : [])
         .filter(({ row }) => rows.includes(row))
         .map(
           ({ row, should, hears }) =>

@@ -287,7 +287,7 @@ function mapPanel(state, set) {
         ${heatmap({ label, rows, most, width: LAST + 1, height, key, repainted: `${state.scheme} ${state.repainted}` })}
         ${scores ? html`<div class="qkv-looked-at" style="top: ${(100 * (state.head - 1)) / HEADS.length}%; height: ${100 / HEADS.length}%"></div>` : nothing}
         ${scores ? nothing : faster(state.d / 2).map((clock, i) => pairOfRows(clock, i, state.d / 2))}
-        ${mark("query", state.query)} ${mark("key", state.key)}
+        ${mark("query", state.query)} ${mark("key", state.key)} ${ruler(state.key)}
       </div>
       ${handle(state, set, "key")}
     </div>
@@ -323,6 +323,12 @@ const mark = (/** @type {Token} */ name, /** @type {number} */ position) =>
 /** Return the bracket at the two rows that a clock shows, with the number that its dial has. */
 const pairOfRows = (/** @type {number} */ clock, /** @type {number} */ i, /** @type {number} */ pairs) =>
   html`<div class="qkv-pos-pair" aria-hidden="true" style="top: ${(100 * clock) / pairs}%; height: ${100 / pairs}%">${i + 1}</div>`;
+
+/** Return positions below the map, without those that the key's tag would cut. */
+const ruler = (/** @type {number} */ key) =>
+  html`<div class="qkv-pos-ruler" aria-hidden="true">${[0, 32, 64, 96, LAST]
+    .filter((place) => Math.abs(place - clamp(key, 18, LAST - 18)) > 23)
+    .map((place) => html`<span style="--at: ${place / LAST}">${place}</span>`)}</div>`;
 
 /** @param {State} state */
 function pictured(state) {
@@ -360,10 +366,17 @@ const scoreAxis = ({ height: scale, ticks }) => {
   return yAxis({ scale, ticks, named, format: (tick) => num(tick) });
 };
 
-/** Return the score of the two tokens, large.
+/** Return the score of the two tokens, large. If words count too, it is the sum of the clocks, and what the words add.
  * @param {State} state */
-const scoreLine = (state) =>
-  html`<b class="qkv-pos-score" data-is-sum=${isSum(state)} data-number="score">${fixed(current(state).now)}</b>`;
+function scoreLine(state) {
+  const { now } = current(state);
+  const places = state.words && state.scheme === "sinusoidal" ? sumOf(clocksOf(state)) : now;
+  return html`<p class="qkv-pos-score" data-is-sum=${state.scheme !== "alibi"} data-parts=${places !== now}>${
+    places === now
+      ? nothing
+      : html`<span>${fixed(places)} <small>${t`codes`}</small></span><span>${added(now - places)} <small>${t`words`}</small></span>`
+  }<b data-number="score">${fixed(now)}</b></p>`;
+}
 
 /** @param {State} state
  * @param {SetState<State>} set */
@@ -421,11 +434,10 @@ function clocksPanel(state, set) {
   const clocks = clocksOf(state);
   const shown = faster(clocks.length);
   const others = clocks.filter((_, i) => !shown.includes(i));
-  const then = isSum(state) ? added : fixed;
   return html`<figure class="qkv-panel qkv-pos-clocks">
-    <div class="qkv-pos-dials">${shown.map((clock, i) => dial(clocks[clock], i, i ? then : fixed, dragged(turnHand(state, set, clock))))}${
+    <div class="qkv-pos-dials">${shown.map((clock, i) => dial(clocks[clock], i, i ? added : fixed, dragged(turnHand(state, set, clock))))}${
       others.length
-        ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${then(sumOf(others))}</b></div>`
+        ? html`<div class="qkv-pos-others"><small>${t`${others.length} slower clocks`}</small><b data-number="others">${added(sumOf(others))}</b></div>`
         : nothing
     }</div>
   </figure>`;
@@ -438,10 +450,6 @@ const faster = (pairs) =>
   pairs <= DIALS
     ? range(0, pairs - 1)
     : range(0, DIALS - 1).map((i) => Math.round((i * (pairs / 2 - 1)) / (DIALS - 1)));
-
-/** Check whether the score is the sum of the clocks' products, and of nothing else. */
-const isSum = (/** @type {Pick<State, "scheme" | "words">} */ { scheme, words }) =>
-  scheme === "rope" || (scheme === "sinusoidal" && !words);
 
 /** Return a term of a sum, with its sign: + 0.12 or − 0.01. */
 const added = (/** @type {number} */ x) =>

@@ -238,6 +238,7 @@ export default widget("SequenceExplorer", {
       ${lead(state, seen)}
       <div class="qkv-two-forms">
         <div class="qkv-object">${kind.drawn(state, seen.row, set)}</div>
+        ${bars(state, seen)}
         ${asMatrix(state, seen, set)}
         <div class="qkv-settings">${kind.settings(state, set, id)}</div>
         <svg class="qkv-thread" aria-hidden="true">${svg`<path class="qkv-thread-edge" /><path />`}</svg>
@@ -290,6 +291,23 @@ const sameAs = (rows, row) =>
   rows.flatMap((other, i) => (i !== row && other.every((x, j) => x === rows[row][j]) ? [i] : []));
 
 const FEW = 4; // the number of columns up to which they are wide enough for their names and numbers
+
+/** Return the numbers of the chosen row as bars, which grow and shrink when another is chosen. Those of pixels have their
+ * colours. The bars of a few columns have names.
+ * @param {State} state
+ * @param {Seen} seen */
+function bars(state, { rows, row }) {
+  const [entries, d] = [rows[row], rows[0].length];
+  const colour = (/** @type {number} */ j) =>
+    KINDS[state.kind].picture ? rgb(entries.slice(3 * Math.floor(j / 3), 3 * Math.floor(j / 3) + 3)) : nothing;
+  return html`<div class="qkv-bars" aria-hidden="true" data-kind=${state.kind} style="--qkv-d: ${d}">
+    <svg viewBox="0 0 ${d} 1" preserveAspectRatio="none">${entries.map(
+      (entry, j) =>
+        svg`<rect x=${d <= 2 * BANDS ? j + 0.06 : j} width=${d <= 2 * BANDS ? 0.88 : 1.02} y=${1 - entry} height=${entry} fill=${colour(j)} />`,
+    )}</svg>
+    ${d <= FEW ? html`<div>${KINDS[state.kind].columns(state).map((name) => html`<span>${name}</span>`)}</div>` : nothing}
+  </div>`;
+}
 
 /** Return the matrix as a picture: larger numbers are closer to the text's colour, and pixels have their own. A press or a
  * drag chooses a row, and so does the slider that lies over the matrix for the keyboard.
