@@ -15,7 +15,7 @@ from typing import Any
 
 from .dtypes import C_NAMES, FLOATING, TYPE_NAMES, State, bool_, dtype
 from .kernels import ADDRESS, BIG, KERNELS, Loop, address_of, bound, merged, starts_of
-from .numbers import Numbers
+from .numbers import Numbers, OtherInteger
 from .shapes import ALL, Size, axis_of, common_shape, product, strides_of, whole
 from .tensors import Tensor, broadcast_view, dispatched, method, record_rules, tensor_from_parts, tensor_of, view_of
 from .views import diagonal
@@ -411,6 +411,11 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Tensor:
     `dims`, lists of two lengths, and axes of two sizes. An axis that is not there raises an IndexError.
     """
     if not isinstance(dims, (list, tuple)):
+        if isinstance(dims, OtherInteger):
+            raise RuntimeError(
+                "tensordot expects dims to be int or tuple[list[int], list[int]] or list[list[int]] containing two lists, "
+                f"but got dims={dims}"
+            )
         dims = whole(dims, "dims")
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

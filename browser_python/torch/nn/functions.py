@@ -210,10 +210,16 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """`unflatten` as a layer."""
+    """`unflatten` as a layer. A size that is no integer raises a TypeError."""
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
+        for i, size in enumerate(unflattened_size):
+            if not isinstance(size, int):
+                raise TypeError(
+                    "unflattened_size must be tuple of ints, but found element of type "
+                    f"{type(size).__name__} at pos {i}"
+                )
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:

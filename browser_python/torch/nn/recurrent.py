@@ -117,6 +117,9 @@ class Layers(Recurrent):
     ) -> None:
         super().__init__()
         refuse_set(type(self).__name__, proj_size=proj_size)
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size)):
+            if not isinstance(size, int):
+                raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
         for name, size in (("hidden_size", hidden_size), ("num_layers", num_layers)):
             if size <= 0:
                 raise ValueError(f"{name} must be greater than zero")
