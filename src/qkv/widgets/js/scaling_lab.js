@@ -103,21 +103,21 @@ const current = (/** @type {Pick<State, "seed" | "d_k" | "scaled">} */ { seed, d
 /** Return the sentence about the width of the vectors, of the scores, and about the largest weight that is drawn.
  * @param {State} state */
 const lead = (state) => {
-  const { std, weights } = current(state);
+  const { weights } = current(state);
   const width = html`<b>${num(state.d_k)}</b>`;
-  const spread = html`<b data-number="std">${num(std, { places: 1 })}</b>`;
+  const reach = html`<b data-number="reach">${num(EDGE * expectedStd(state), { digits: 2 })}</b>`;
   const top = html`<b data-number="largest">${num(Math.max(...weights), { places: 2 })}</b>`;
   const isOne = state.d_k === 1;
   if (state.scaled)
     return html`<p class="qkv-lead">${
       isOne
-        ? t`${width} feature: scores / √${DK} are ±${spread}, largest weight ${top}.`
-        : t`${width} features: scores / √${DK} are ±${spread}, largest weight ${top}.`
+        ? t`${width} feature: almost all scores / √${DK} within ±${reach}, largest weight ${top}.`
+        : t`${width} features: almost all scores / √${DK} within ±${reach}, largest weight ${top}.`
     }</p>`;
   return html`<p class="qkv-lead">${
     isOne
-      ? t`${width} feature: scores are ±${spread}, largest weight ${top}.`
-      : t`${width} features: scores are ±${spread}, largest weight ${top}.`
+      ? t`${width} feature: almost all scores within ±${reach}, largest weight ${top}.`
+      : t`${width} features: almost all scores within ±${reach}, largest weight ${top}.`
   }</p>`;
 };
 
