@@ -231,10 +231,10 @@ function arcText(seen) {
 function lossText({ loss, intact, modes }, bold = shown(loss)) {
   if (Number.isNaN(loss)) return t`Nothing repeats.`;
   const numbers = modes === ALL_ON ? bold : t`${shown(intact)} → ${bold}`;
-  if (loss < WELL * GUESS) return t`Whole text: repeats well, loss ${numbers} nats.`;
+  if (loss < WELL * GUESS) return t`Whole text: loss ${numbers} nats, good.`;
   return loss < BADLY * GUESS
-    ? t`Whole text: repeats badly, loss ${numbers} nats.`
-    : t`Whole text: only guesses, loss ${numbers} nats.`;
+    ? t`Whole text: loss ${numbers} nats, bad.`
+    : t`Whole text: loss ${numbers} nats, a guess.`;
 }
 
 /* ---- the text */
