@@ -403,6 +403,33 @@ def test_it_fits_on_a_phone_and_keeps_its_height_through_a_text(page: Page, is_s
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 390])
+def test_without_a_cache_the_sentence_is_in_one_line_and_the_table_stays(open_page: Callable[..., Page], width: int):
+    page = open_page(width=width, reduced_motion="reduce")
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    draw(page, [("CacheStepper", {})])
+    choose(page, cached=False)
+    tops = set()
+    for step in range(1, 8):
+        put(page, step=step)
+        tops.add(page.locator(".qkv-kv-grid").evaluate("e => e.getBoundingClientRect().top"))
+    assert len(tops) == 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 800])
+def test_the_dark_box_of_the_last_word_is_apart_from_the_line_below(open_page: Callable[..., Page], width: int):
+    page = open_page(width=width, reduced_motion="reduce")
+    draw(page, [("CacheStepper", {"step": 7})])
+    box, title = (
+        page.locator(part).first.bounding_box() for part in (".qkv-kv-word[data-chosen=true]", ".qkv-kv-title > span")
+    )
+    assert box
+    assert title
+    assert title["y"] - box["y"] - box["height"] >= 8
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("step", [1, 4])
 def test_the_arrow_of_the_handle_stands_between_its_word_and_the_cells(page: Page, step: int):
     as_on_a_phone(page)

@@ -318,6 +318,55 @@ def test_the_number_from_which_another_key_fits_best_is_computed(open_page: Call
     expect(line).to_have_count(0)
 
 
+@pytest.mark.browser
+def test_no_number_is_named_that_is_the_end_of_its_track(open_page: Callable[..., Page]):
+    """At the end, the keys fit equally: no other one wins."""
+    page = open_phone(open_page)
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False})])
+    for j in (1, 2, 3):
+        page.get_by_role("slider", name=f"it, number {j + 1}").press("Home")
+    page.get_by_role("slider", name="it, number 1").press("End")
+    frame(page)
+    assert page.evaluate("shown[0].model.get('x')")[2] == [2, 0, 0, 0]
+    expect(page.locator(".qkv-edited .qkv-note")).to_have_text("↕ Drag a number, or press a word.")
+    expect(page.locator(".qkv-query-faders s")).to_have_count(0)
+    page.get_by_role("slider", name="it, number 1").press("Home")
+    expect(page.locator(".qkv-lead")).to_have_text("it asks. 3 keys fit equally.")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 720, 800, 860, 1440])
+@pytest.mark.parametrize("fourth", [0.25, 1, 2])
+def test_the_query_is_as_wide_as_the_columns_below_it(open_page: Callable[..., Page], width: int, fourth: float):
+    page = open_page(width=width, reduced_motion="reduce")
+    x = QKVStepper().x
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False, "x": [*x[:2], [1, 1, 1, fourth]]})])
+    page.get_by_role("slider", name="it, number 1").press("ArrowUp")
+    page.get_by_role("slider", name="it, number 1").press("ArrowDown")
+    frame(page)
+    query = page.locator(".qkv-query-line b").evaluate_all(EDGES)
+    for areas in page.locator(".qkv-query-areas").all():
+        columns = areas.locator("span").evaluate_all(EDGES)
+        assert [edge for each in columns for edge in each] == pytest.approx([e for each in query for e in each], abs=1)
+    assert page.locator(".qkv-widget").evaluate("e => e.scrollWidth <= e.clientWidth")
+    assert page.locator(".qkv-query-weight").first.evaluate("e => e.offsetWidth") >= 80, "a bar and its number"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 860])
+def test_a_query_entry_of_0_has_no_column_and_no_key(open_page: Callable[..., Page], width: int):
+    page = open_page(width=width, reduced_motion="reduce")
+    draw(page, [("QKVStepper", {"row": 2, "matrices": False, "x": [*QKVStepper().x[:2], [1, 0, 0, 0]]})])
+    query = QKVStepper(x=[*QKVStepper().x[:2], [1, 0, 0, 0]])
+    entries = (torch.tensor(query.x[2]) @ torch.tensor(query.w_q)).tolist()
+    assert 0 in entries
+    for part in (".qkv-query-line", ".qkv-query-areas"):
+        wide = page.locator(part).first.locator("> span, > b:not(.qkv-query-score)").evaluate_all(EDGES)
+        assert [right - left >= 2 for left, right in wide] == [entry != 0 for entry in entries], part
+        assert [right - left == 0 for left, right in wide] == [entry == 0 for entry in entries], part
+    expect(page.locator(".qkv-query-areas").first.locator("i")).to_have_count(sum(entry != 0 for entry in entries))
+
+
 # Of each wire that adds something: its thickness, and where it begins and ends on the screen.
 WIRES = """(kind) => [...document.querySelectorAll(`.qkv-query-wires ${kind}`)].map((wire) => {
   const { left, width } = wire.ownerSVGElement.getBoundingClientRect();

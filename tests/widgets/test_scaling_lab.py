@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable
 
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
 from .conftest import drag, frame, open_phone
+from .node import node
 from .test_access import draw
 
 pytestmark = pytest.mark.browser
@@ -105,12 +107,47 @@ def test_one_caption_names_the_dashed_outline_where_it_is_not(lab: Page):
         assert crossed == [], d_k
 
 
+def test_the_sentence_names_the_edge_that_is_dragged(lab: Page):
+    """Almost all scores are within it."""
+    lab.locator("summary").click()
+    reach = lab.locator(".qkv-lead [data-number=reach]")
+    for d_k in (1, 16, 32, 1024):
+        lab.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
+        lab.wait_for_timeout(450)  # it glides
+        edge = lab.locator("svg:has(> .qkv-grip)").evaluate("e => parseFloat(e.style.getPropertyValue('--at'))")
+        assert float(reach.inner_text()) == pytest.approx(2.6 * (50 - edge), rel=0.02), d_k
+    lab.get_by_role("switch").check()
+    expect(reach).to_have_text("3")
+
+
+@pytest.mark.parametrize("d_k", [1, 2, 16, 1024])
+def test_almost_all_scores_are_within_the_edge(d_k: int):
+    body = """(d_k) => maths.scalingExperiment(0).map(({ d_k: each, plain }) => [each, [...plain.scores]])
+      .find(([each]) => each === d_k)[1]"""
+    scores = torch.tensor(node(body, d_k))
+    assert 0.96 < (scores.abs() < 3 * d_k**0.5).double().mean() < 1
+
+
+def test_no_grid_line_goes_through_the_note_about_the_dashed_outline(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("ScalingLab", {"scaled": True})])
+    boxes = """all => all.map((e) => e.getBoundingClientRect()).map(
+      ({ left, right, top, bottom }) => [left, right, top, bottom])"""
+    notes = page.locator(".qkv-widened .qkv-over-grid").evaluate_all(boxes)
+    lines = page.locator(".qkv-widened .qkv-grid").evaluate_all(boxes)
+    edge = page.locator(".qkv-plot svg.qkv-drag").evaluate("e => e.getBoundingClientRect().right")
+    assert len(lines) == 5
+    for left, right, _, bottom in notes:
+        assert right < edge - 2
+        assert [top for x, _, top, _ in lines if left < x < right and top < bottom] == []
+
+
 @pytest.mark.parametrize("d_k", [16, 256])
 def test_the_sentence_has_the_numbers_of_both_panels(lab: Page, d_k: int):
     """Its largest weight is that of the tallest bar, not a mean over all queries."""
     lab.evaluate("(d_k) => shown[0].model.set('d_k', d_k)", d_k)
     lead = lab.locator(".qkv-lead")
-    for scaled, scores in ((False, "scores are"), (True, "scores / √dk are")):
+    for scaled, scores in ((False, "almost all scores within"), (True, "almost all scores / √dk within")):
         lab.evaluate("(scaled) => shown[0].model.set('scaled', scaled)", scaled)
         lab.wait_for_timeout(450)  # the bars glide
         bars = lab.get_by_role("img", name="weights of one query").get_attribute("aria-label") or ""

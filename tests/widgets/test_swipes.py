@@ -86,6 +86,8 @@ def test_a_finger_drags_sideways(open_page: OpenPage, name: str, values: dict[st
     ("name", "values", "selector", "trait"),
     [
         ("SequenceExplorer", {"kind": "text"}, ".qkv-row-grip", "row"),
+        ("SequenceExplorer", {"kind": "text"}, ".qkv-marks span:nth-child(2)", "row"),
+        ("SequenceExplorer", {"kind": "graph"}, ".qkv-marks", "row"),
         ("Everywhere", {}, ".qkv-asking-grip", "token"),
         ("CacheStepper", {"step": 3}, ".qkv-kv-row:nth-child(5) .qkv-kv-word", "step"),
         ("TransformerFlow", {"word": 1}, ".qkv-flow-word:nth-child(3)", "word"),

@@ -156,6 +156,58 @@ def test_no_wrong_class_is_no_zero(open_page: OpenPage):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 390, 800])
+def test_a_wrong_class_is_said_to_be_the_model_s_answer(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    widget = show(page, sentence="I saw a saw", residual=False)
+    answer = widget.locator(".qkv-flow-answer small")
+    for i, word in enumerate(["I", "saw", "a", "saw"]):
+        widget.evaluate("(e, i) => it.model.set('word', i)", i)
+        frame(page)
+        is_wrong = widget.locator(".qkv-flow-answer-of").nth(i).locator(".qkv-flow-wrong").count() == 1
+        wrong = "Wrong answer: " if is_wrong else ""
+        expect(answer).to_have_text(re.compile(f"^{wrong}“{word}”(: | stands for )"))
+    assert widget.locator(".qkv-flow-wrong").count() >= 2
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("part", ["residual", "feed_forward"])
+@pytest.mark.parametrize("width", [360, 390])
+def test_the_sentence_about_a_wrong_answer_moves_nothing(open_page: OpenPage, sentence: str, part: str, width: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    widget = show(page, sentence=sentence)
+    place = "e => e.getBoundingClientRect().top"
+    flow = widget.locator(".qkv-flow")
+    before = flow.evaluate(place)
+    widget.evaluate("(e, part) => it.model.set(part, false)", part)
+    for i in range(len(sentence.split())):
+        widget.evaluate("(e, i) => it.model.set('word', i)", i)
+        frame(page)
+        assert flow.evaluate(place) == before, i
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 390])
+def test_a_class_that_changes_stays_within_the_card(open_page: OpenPage, width: int):
+    page = open_page(width=width)
+    page.add_style_tag(content=f"main {{ width: {width - 36}px }}")
+    widget = show(page, residual=False)
+    widget.get_by_role("switch", name="residual").press("Space")
+    frame(page)
+    largest = page.evaluate("""() => Math.max(...document.getAnimations()
+      .filter(({ animationName }) => animationName === "qkv-flow-turn").map((each) => {
+        each.pause();
+        each.currentTime = each.effect.getComputedTiming().delay + 250;
+        return each.effect.target.getBoundingClientRect().right;
+      }))""")
+    edge = widget.evaluate("e => e.getBoundingClientRect().right - parseFloat(getComputedStyle(e).paddingRight)")
+    assert 0 < largest < edge
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 390])
 @pytest.mark.parametrize("off", [{"feed_forward": False}, {"residual": False}], ids=str)
 def test_wrong_classes_stay_within_the_card(open_page: OpenPage, width: int, off: dict[str, bool]):

@@ -4,11 +4,11 @@ from qkv.widgets.base import Widget, choice, listed, whole
 
 
 class TwoHeads(Widget):
-    """Two trained layers, one with one head and one with two, that say by how much a price changed yesterday.
+    """Two trained layers, one with one head and one with two, that say by how much four prices changed yesterday.
 
     The answer on day i is the price on day i − 1 minus the price on day i − 2. Both layers have as many parameters, and
-    were trained on this task (benchmarks/two_heads.py). They read (price − 5) / 2.5. Three other
-    prices are 5, and so is the last day's, which is not known yet.
+    were trained on this task (benchmarks/two_heads.py). They read (price − 5) / 2.5. The three other
+    prices stand still at 5, and so is the last day's, which is not known yet.
 
     Traits:
         heads   the number of heads of the layer that is shown: 1 or 2

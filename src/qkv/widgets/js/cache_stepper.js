@@ -380,7 +380,7 @@ function notice(state) {
   const { kept } = reads(state);
   return cached
     ? t`k and v of ${kept} words come from the cache.`
-    : t`Only “${TEXT[PROMPT + step - 2]}” is new: ${kept} are computed again.`;
+    : t`“${TEXT[PROMPT + step - 2]}” is new: ${kept} computed again.`;
 }
 
 /** Return how many keys of the first text are still right for the second prompt, in layer 1 and in later layers.

@@ -162,6 +162,7 @@ function opening(state, set, id, parts) {
 }
 
 const STEPS_OF_SEARCH = 64;
+const AT_END = 1e-4; // so near to its track's end, a number cannot be dragged beyond a value
 
 /** Return the nearest value of a number, above it or else below it, from which another word's key fits best.
  * @param {State} state
@@ -186,6 +187,7 @@ function turningPoint(state, meeting, j) {
       if (bestAt(along(middle)) === best[0]) same = middle;
       else other = middle;
     }
+    if (Math.abs(along(other) - end) < AT_END) continue; // there the keys only fit equally
     return { at: along(other), isAbove: end > value, whom: state.tokens[bestAt(along(other))] };
   }
 }

@@ -116,7 +116,7 @@ function meetings(meeting, ask, name, moved) {
         const key = keys[i][f];
         const high = `--qkv-high: ${round(Math.abs(key) / highest)}`;
         const kind = entry * key < 0 ? "qkv-counts-less" : "";
-        return html`<span style="${wide(entry)}; ${high}"><i class=${kind}></i></span>`;
+        return html`<span style="${wide(entry)}; ${high}">${entry ? html`<i class=${kind}></i>` : ""}</span>`;
       })}<b class="qkv-query-score"><small>${t`score`}</small> ${num(sum(query.map((entry, f) => entry * keys[i][f])), { digits: 3 })}</b></div>
       <b class="qkv-query-weight" style="--qkv-p: ${round(weights[i])}"><span>${num(weights[i], { places: 2 })}</span></b>`,
     )}

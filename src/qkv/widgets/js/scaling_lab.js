@@ -28,6 +28,7 @@ const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
 const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
+const BELOW_NOTE = 30; // in percent of the drawing's height: the note about the dashed outline ends above it
 const HANDLE = 32; // pixels: its width
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
@@ -103,21 +104,21 @@ const current = (/** @type {Pick<State, "seed" | "d_k" | "scaled">} */ { seed, d
 /** Return the sentence about the width of the vectors, of the scores, and about the largest weight that is drawn.
  * @param {State} state */
 const lead = (state) => {
-  const { std, weights } = current(state);
+  const { weights } = current(state);
   const width = html`<b>${num(state.d_k)}</b>`;
-  const spread = html`<b data-number="std">${num(std, { places: 1 })}</b>`;
+  const reach = html`<b data-number="reach">${num(EDGE * expectedStd(state), { digits: 2 })}</b>`;
   const top = html`<b data-number="largest">${num(Math.max(...weights), { places: 2 })}</b>`;
   const isOne = state.d_k === 1;
   if (state.scaled)
     return html`<p class="qkv-lead">${
       isOne
-        ? t`${width} feature: scores / √${DK} are ±${spread}, largest weight ${top}.`
-        : t`${width} features: scores / √${DK} are ±${spread}, largest weight ${top}.`
+        ? t`${width} feature: almost all scores / √${DK} within ±${reach}, largest weight ${top}.`
+        : t`${width} features: almost all scores / √${DK} within ±${reach}, largest weight ${top}.`
     }</p>`;
   return html`<p class="qkv-lead">${
     isOne
-      ? t`${width} feature: scores are ±${spread}, largest weight ${top}.`
-      : t`${width} features: scores are ±${spread}, largest weight ${top}.`
+      ? t`${width} feature: almost all scores within ±${reach}, largest weight ${top}.`
+      : t`${width} features: almost all scores within ±${reach}, largest weight ${top}.`
   }</p>`;
 };
 
@@ -149,7 +150,7 @@ function scoresPanel(state, set) {
   const ends = [axis(-edge), axis(edge)];
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
-      rule({ x1: axis(tick), x2: axis(tick), kind: "qkv-grid" }),
+      rule({ x1: axis(tick), x2: axis(tick), y1: scaled && tick === 100 ? BELOW_NOTE : 0, kind: "qkv-grid" }),
       words({ x: axis(tick), y: 0, lines: -0.8, content: num(tick) }),
     ]),
     curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }),
@@ -158,7 +159,7 @@ function scoresPanel(state, set) {
     ends.map((x) => rule({ x1: x, x2: x, kind: "qkv-here" })),
     scaled
       ? [t`dashed:`, t`not divided`].map((content, i) =>
-          words({ x: 100, y: 0, lines: 0.6 + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content }),
+          words({ x: 99, y: 0, lines: 0.6 + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content }),
         )
       : "",
   ];

@@ -112,6 +112,8 @@ function answerText({ said, intact, words, at }, { touched }) {
   const noun = said.refersTo.get(at);
   const kind = className(said.classes[at]);
   const answer = noun ? standsFor(words, words[at], noun) : t`“${words[at]}”: ${kind}.`;
+  const isRight = said.classes[at] === intact.classes[at] && noun === intact.refersTo.get(at);
+  if (!isRight) return t`Wrong answer: ${answer}`;
   if (said !== intact) return answer;
   return touched === "network" ? t`${answer} Now press “residual”.` : t`${answer} Press a box.`;
 }
