@@ -35,6 +35,7 @@ def test_a_tagger_whose_query_decides_would_be_seen():
 TOLERANCES = {
     "patched": 10,
     "verbs_patched": 10,
+    "decisions_patched": 10,
     "start_or_steps": 0.3,
     "heads_off": 0.3,
     "temperatures": 0.25,

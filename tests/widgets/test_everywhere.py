@@ -134,7 +134,9 @@ def test_one_ear_of_the_cat_finds_the_other(open_page: OpenPage):
     widget = show(open_page())
     assert framed(widget) == [10, 12]
     widget.get_by_role("switch", name="touching patches only").press("Space")
-    expect(widget.get_by_role("status")).to_contain_text("most of the rest on row 3, column 4")  # the cat below its ear
+    expect(widget.get_by_role("status")).to_contain_text(
+        "the largest other weight, 0.17, on row 3, column 4."
+    )  # the cat below its ear
     assert set(framed(widget, least=0.01)) <= {1, 2, 3, 9, 10, 11, 17, 18, 19}
 
 
@@ -190,9 +192,20 @@ def test_the_sun_finds_no_match_and_its_weight_goes_to_many(open_page: OpenPage)
     widget = show(open_page(width=390), token=6)
     assert len(framed(widget, least=0.4)) > 10
     weights = [float(cell) for cell in widget.locator("details td:last-child").all_text_contents()]
-    others = [weight for i, weight in enumerate(weights) if i != 6 and weight >= 0.005]
-    says = f"the sun finds no match: {1 - weights[6]:.2f} on {len(others)} others."
+    lit = [weight for i, weight in enumerate(weights) if i != 6 and weight >= max(weights) / 2]
+    says = f"the sun finds no match: {sum(lit):.2f} on {len(lit)} others."
     expect(widget.locator(".qkv-everywhere-found")).to_contain_text(says)
+
+
+@pytest.mark.browser
+def test_both_texts_speak_of_the_two_patches_that_are_lit(open_page: OpenPage):
+    widget = show(open_page(width=390), token=46)
+    widget.page.evaluate("it.model.set('token', 47)")  # the mouse's last patch, with its eye
+    assert len(framed(widget, least=0.2)) == 3, "itself and two others"
+    expect(widget.locator(".qkv-everywhere-found")).to_contain_text("the mouse finds no match: 0.31 on 2 others.")
+    expect(widget.get_by_role("status")).to_contain_text(
+        "weight 0.23 on itself; the largest other weight, 0.16, on 2 equal ones."
+    )
 
 
 @pytest.mark.browser

@@ -234,7 +234,7 @@ def test_a_text_is_typed(open_page: OpenPage):
     widget = show(open_page(), modes=["zeros", "on", "on", "on"], position=3)
     widget.get_by_role("textbox").fill("abcdefgabc")
     expect(widget.locator(".qkv-scope-last")).to_have_text("Last time, D came after C.")
-    expect(widget.get_by_role("status")).to_contain_text(re.compile("It (repeats|only guesses).*loss"))
+    expect(widget.get_by_role("status")).to_contain_text(re.compile("Whole text: loss .* nats, (good|bad|a guess)"))
     widget.get_by_role("textbox").fill("")
     expect(widget.locator(".qkv-scope-text span")).to_have_count(2)  # it never shows nothing
     expect(widget.locator(".qkv-scope-typed")).to_contain_text("too short: AB")
@@ -285,6 +285,25 @@ def test_it_asks_which_arc_breaks_and_then_says_it(open_page: OpenPage, silenced
     widget.get_by_role("switch", name="silence head 2.1").press("Space")
     expect(asked).to_have_text("Head 2.1 is cut off.")
     expect(before).to_have_count(0)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    "position", [0, 5]
+)  # L and J, which are new there: the one looks at itself, the other at no copy
+def test_it_asks_and_answers_nothing_where_no_arc_copies(open_page: OpenPage, position: int):
+    widget = show(open_page(width=390), symbols="LPBMSJLPBM", position=position)
+    asked, named = widget.locator(".qkv-scope-asked"), widget.locator(".qkv-scope-named")
+    expect(asked).to_have_text("Press a map to silence its head.")
+    expect(named).to_have_count(0)
+    widget.get_by_role("switch", name="silence head 1.1").press("Space")
+    expect(asked).to_have_text("No arc copies here.")
+    expect(widget.get_by_role("status")).to_contain_text("No arc copies here.")
+    widget.page.evaluate("it.model.set('position', 9)")  # the second M
+    expect(asked).to_have_text("The arc to S breaks.")
+    widget.get_by_role("button", name="all on").click()
+    expect(asked).to_have_text("Silence 1.1: which arc breaks?")
+    expect(named).to_have_count(1)
 
 
 @pytest.mark.browser
@@ -428,11 +447,11 @@ def test_the_first_sentence_says_which_heads_are_silent(open_page: OpenPage):
 @pytest.mark.parametrize(
     ("silent", "says"),
     [
-        ((), "It repeats well: loss 0.20 nats."),
-        ((1,), "It repeats badly: loss 0.20 → 1.75 nats."),
-        ((2,), "It repeats badly: loss 0.20 → 1.89 nats."),
-        ((0,), "It only guesses: loss 0.20 → 3.41 nats."),
-        ((3,), "It repeats well: loss 0.20 → 0.13 nats."),
+        ((), "Whole text: loss 0.20 nats, good."),
+        ((1,), "Whole text: loss 0.20 → 1.75 nats, bad."),
+        ((2,), "Whole text: loss 0.20 → 1.89 nats, bad."),
+        ((0,), "Whole text: loss 0.20 → 3.41 nats, a guess."),
+        ((3,), "Whole text: loss 0.20 → 0.13 nats, good."),
     ],
 )
 def test_the_loss_is_said_in_words(open_page: OpenPage, silent: tuple[int, ...], says: str):

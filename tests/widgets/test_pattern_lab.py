@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -98,10 +99,20 @@ def pull(page: Page, handle: str, tokens: float, layers: float = 0) -> None:
 def test_the_top_token_is_dragged_sideways_and_through_the_layers(lab: Page):
     pull(lab, ".qkv-cone-top", -6)
     assert traits(lab) == ["window", 4, 4, 24]
-    pull(lab, ".qkv-cone-top", 2, 2)
-    assert traits(lab) == ["window", 4, 6, 26]
+    pull(lab, ".qkv-cone-top", 0, 2)
+    assert traits(lab) == ["window", 4, 6, 24]
     pull(lab, ".qkv-cone-top", 0, -9)
-    assert traits(lab) == ["window", 4, 1, 26]
+    assert traits(lab) == ["window", 4, 1, 24]
+
+
+@pytest.mark.browser
+def test_the_top_token_keeps_to_the_direction_of_its_first_movement(lab: Page):
+    pull(lab, ".qkv-cone-top", 0.6)
+    assert traits(lab) == ["window", 4, 4, 30], "a slip changes no word"
+    pull(lab, ".qkv-cone-top", -3, 2)
+    assert traits(lab) == ["window", 4, 6, 30]
+    pull(lab, ".qkv-cone-top", -6, -1)
+    assert traits(lab) == ["window", 4, 6, 24]
 
 
 @pytest.mark.browser
@@ -143,8 +154,43 @@ def test_the_diamond_fills_when_the_cone_reaches_the_word(open_page: Callable[..
     cost = layers * share
     expect(page.locator("[data-number=cost]")).to_have_text(f"{100 * cost:.0f} %")
     expect(page.locator(".qkv-cone-cost")).to_have_text(f"total cost {100 * cost:.0f} % of one full layer")
-    bar = page.locator(".qkv-cone-cost i").evaluate("(e) => Number(e.style.getPropertyValue('--qkv-p'))")
-    assert bar == pytest.approx(min(1, float(cost)), abs=0.001)
+    bar, mark = page.locator(".qkv-cone-cost i").evaluate(
+        "(e) => ['--qkv-p', '--full'].map((part) => Number(e.style.getPropertyValue(part)))"
+    )
+    assert bar == pytest.approx(float(cost) / 6, abs=0.001)
+    assert mark == pytest.approx(1 / 6, abs=0.001)
+
+
+@pytest.mark.browser
+def test_the_bar_of_the_cost_grows_beyond_its_mark_at_one_full_layer(lab: Page):
+    """With the future hidden or not, six full layers fill it, and no smaller cost does."""
+    shares = "(e) => ['--qkv-p', '--full'].map((part) => Number(e.style.getPropertyValue(part)))"
+    for causal in (True, False):
+        lab.evaluate("(causal) => shown[0].model.set('causal', causal)", causal)
+        bars = []
+        for pattern, window, layers in [("window", 4, 1), ("window", 6, 6), ("window", 16, 6), ("full", 4, 6)]:
+            values = {"pattern": pattern, "window": window, "layers": layers}
+            lab.evaluate("(all) => Object.entries(all).forEach((one) => shown[0].model.set(...one))", values)
+            frame(lab)
+            bar, mark = lab.locator(".qkv-cone-cost i").evaluate(shares)
+            cost = float(lab.locator("[data-number=cost]").inner_text().removesuffix(" %").replace(",", "")) / 100
+            assert bar / mark == pytest.approx(cost, abs=0.05)
+            bars.append(bar)
+        assert bars == sorted(set(bars))
+        assert bars[-1] == 1
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("forced", ["active", "none"])
+def test_the_mark_at_one_full_layer_is_seen_on_the_bar(open_page: Callable[..., Page], forced: Any):
+    page = open_page()
+    page.emulate_media(forced_colors=forced)
+    draw(page, [("PatternLab", {"layers": 6, "window": 6})])
+    look = "(e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e).borderLeftColor]"
+    ink, edge = page.locator(".qkv-cone-cost u").evaluate(look)
+    fill = page.locator(".qkv-cone-cost i").evaluate("(e) => getComputedStyle(e, '::before').backgroundColor")
+    assert ink == fill
+    assert edge != fill
 
 
 @pytest.mark.browser

@@ -405,6 +405,12 @@ def test_the_curve_is_dragged(explorer: Callable[..., Locator]):
     assert places(root) == [20, 52]
 
 
+@pytest.mark.parametrize(("query", "key"), [(6, 52), (0, 127)])
+def test_a_distance_is_not_negative(explorer: Callable[..., Locator], query: int, key: int):
+    lead = explorer(query=query, key=key, together=False).locator(".qkv-lead")
+    expect(lead).to_have_text(re.compile(f"^{key - query} apart: "))
+
+
 def test_two_clocks_have_a_second_peak_that_can_be_reached(explorer: Callable[..., Locator]):
     root = explorer(d=4, width=390)
     scores = []

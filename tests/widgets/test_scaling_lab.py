@@ -128,6 +128,20 @@ def test_almost_all_scores_are_within_the_edge(d_k: int):
     assert 0.96 < (scores.abs() < 3 * d_k**0.5).double().mean() < 1
 
 
+def test_no_grid_line_goes_through_the_note_about_the_dashed_outline(open_page: Callable[..., Page]):
+    page = open_phone(open_page)
+    draw(page, [("ScalingLab", {"scaled": True})])
+    boxes = """all => all.map((e) => e.getBoundingClientRect()).map(
+      ({ left, right, top, bottom }) => [left, right, top, bottom])"""
+    notes = page.locator(".qkv-widened .qkv-over-grid").evaluate_all(boxes)
+    lines = page.locator(".qkv-widened .qkv-grid").evaluate_all(boxes)
+    edge = page.locator(".qkv-plot svg.qkv-drag").evaluate("e => e.getBoundingClientRect().right")
+    assert len(lines) == 5
+    for left, right, _, bottom in notes:
+        assert right < edge - 2
+        assert [top for x, _, top, _ in lines if left < x < right and top < bottom] == []
+
+
 @pytest.mark.parametrize("d_k", [16, 256])
 def test_the_sentence_has_the_numbers_of_both_panels(lab: Page, d_k: int):
     """Its largest weight is that of the tallest bar, not a mean over all queries."""

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from importlib import resources
+from itertools import takewhile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import torch
@@ -21,7 +23,7 @@ from torch import Tensor, nn
 
 from qkv.attention import MultiHeadAttention, Visit, unchanged
 from qkv.interpretability import runner
-from qkv.models.grammar import Sentence
+from qkv.models.grammar import GRAMMAR, Sentence, read
 from qkv.models.repeater import Repeater, draw_sequences, repeater_scores
 from qkv.models.tagger import Tagger, accuracy, tagger_loss, tagger_shape, targets
 from qkv.models.training import (
@@ -360,6 +362,54 @@ def pairs_in(tagger: Tagger, asked: list[Sentence], differs: str) -> list[tuple[
     return pairs
 
 
+def decisions_patched(seed: int) -> dict[str, dict[str, int]]:
+    """Return `decided` for a tagger from another start."""
+    return {language: decided(tagger(seed), language) for language in ("english", "chinese")}
+
+
+@torch.no_grad()
+def decided(tagger: Tagger, language: str, n: int = 50) -> dict[str, int]:
+    """Return how often nouns from a sentence with another verb and adjective bring that sentence's decision with them.
+
+    Both vectors of the nouns come from it after layer 1. In the n pairs of "turns", its decision changes the answer,
+    and its adjective alone, with the own verb, would not. In the n pairs of "stays", it is the other way round.
+    """
+    run, random, counts, seen = runner(tagger.encoder), Random(0), {"turns": 0, "stays": 0}, {"turns": 0, "stays": 0}
+    asked = (s for s in sentences("new", 1500, seed=1) if s.it and s.language == language)
+    for s in takewhile(lambda _: min(seen.values()) < n, asked):
+        for case, donor in donors(tagger, s, random).items():
+            if seen[case] < n:
+                nouns = [i for i, name in enumerate(s.classes) if name == "noun"]
+                ids, other_ids = tagger.vocabulary.encode([list(s.words), list(donor.words)])
+                last = run(ids, partial(_replaced, run(other_ids)[1][1], nouns))[0]
+                logits = tagger.to_nouns(last)[s.it, [tagger.nouns.index(s.words[i]) for i in nouns]]
+                counts[case] += int(nouns[int(logits.argmax())] == donor.noun)
+                seen[case] += 1
+    return counts
+
+
+def donors(tagger: Tagger, s: Sentence, random: Random) -> dict[str, Sentence]:
+    """Return at most one sentence for each case of `decided`: s with another verb and adjective, drawn at random.
+
+    Its decision is not what its adjective would mean after the verb of s. The tagger is right in s and in the other.
+    """
+    found: dict[str, Sentence] = {}
+    verb, acts = s.classes.index("verb"), GRAMMAR[s.language]["acts"]
+
+    def with_words(act: str, reason: str) -> Sentence | None:
+        return read([*s.words[:verb], act, *s.words[verb + 1 : -1], reason])
+
+    own = [reason for side in acts[s.words[verb]].values() for reason in side if reason != s.words[-1]]
+    drawn = [(act, reason) for act in acts for reason in own if act != s.words[verb]]
+    for act, reason in random.sample(drawn, len(drawn)):
+        donor, mixed = with_words(act, reason), with_words(s.words[verb], reason)
+        if donor and mixed and donor.noun is not None and donor.noun != mixed.noun:
+            case = "stays" if donor.noun == s.noun else "turns"
+            if case not in found and all(tagger.tag(each.words).refers_to == each.refers_to for each in (s, donor)):
+                found[case] = donor
+    return found
+
+
 def start_or_steps(seed: int) -> dict[str, float]:
     """Return the surprise of two repeaters in the later periods, in nats: is it the start or the steps that do harm?
 
@@ -405,6 +455,7 @@ CONTROLS: dict[str, Callable[[int], Any]] = {
     "trained_without": trained_without,
     "patched": patched,
     "verbs_patched": verbs_patched,
+    "decisions_patched": decisions_patched,
     "one_matrix": one_matrix,
     "unscaled": unscaled,
     "heads_off": heads_off,

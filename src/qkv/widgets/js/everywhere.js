@@ -79,7 +79,7 @@ export default widget("Everywhere", {
   says: (/** @type {State} */ state) => {
     const seen = computed(state);
     const { n, token, best, row, name } = seen;
-    return t`Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself, and most of the rest on ${bestName(seen)}, ${shown(row[best])}.`;
+    return t`Token ${token + 1} of ${n}, ${name(token)}: weight ${shown(row[token])} on itself; the largest other weight, ${shown(row[best])}, on ${bestName(seen)}.`;
   },
   view: (state, set, id) => {
     const seen = computed(state);
@@ -132,6 +132,7 @@ function computed(state) {
 }
 
 const NAMED = 8; // so many tokens that are like the one that asks have their weights beside them in a picture
+const STRONG = 0.5; // if no token is like the one that asks, those with this share of the largest weight are named
 const LIKE = 0.9; // a token is like another if it gets at least this share of that one's weight on itself
 
 /** Return the headline: how many tokens are like the one that asks, their weights, and where the rest of the weight is.
@@ -144,6 +145,10 @@ function found({ kind, token, row, name }) {
   const rest = shown(1 - alike.reduce((sum, weight) => sum + weight, 0));
   if (alike.length === 1) {
     const seen = row.filter((weight, i) => i !== token && weight >= SEEN).length;
+    const strong = row.filter((weight, i) => i !== token && weight >= STRONG * Math.max(...row));
+    const on = strong.reduce((sum, weight) => sum + weight, 0);
+    if (strong.length > 1 && strong.length < seen)
+      return t`${thing} finds no match: ${shown(on)} on ${strong.length} others.`;
     if (seen === 0) return t`${thing} finds no match: ${low} on itself.`;
     return seen === 1
       ? t`${thing} finds no match: ${rest} on one other.`

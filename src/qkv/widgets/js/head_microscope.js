@@ -205,27 +205,36 @@ const attentionText = (/** @type {Seen} */ { head, ids, row }) => {
 
 const most = (/** @type {Float64Array} */ row) => row.indexOf(Math.max(...row));
 
-/** Check whether the widget asks for head 1.1: all heads are on, and the arcs are those of a head that reads it. */
-const isAsked = (/** @type {string[]} */ modes, /** @type {number} */ head) => modes === ALL_ON && head >= 2;
-
-/** Return a question before a head is replaced; then what has become of the thickest arc.
+/** Check whether the thickest arc leads to what followed last time, which is what the model copies.
  * @param {Seen} parts */
-function arcText({ head, ids, row, before, modes }) {
-  if (isAsked(modes, head)) return t`Silence 1.1: which arc breaks?`;
+const isCopied = ({ before, next, at }) => most(before) === next[at];
+
+/** Check whether the widget asks for head 1.1: all heads are on, and the arcs are those of a head that reads it, and copies.
+ * @param {Seen} seen */
+const isAsked = (seen) => seen.modes === ALL_ON && seen.head >= 2 && isCopied(seen);
+
+/** Return a question before a head is replaced; then what has become of the arc that copies.
+ * @param {Seen} seen */
+function arcText(seen) {
+  const { head, ids, row, before, modes } = seen;
+  if (isAsked(seen)) return t`Silence 1.1: which arc breaks?`;
   if (modes === ALL_ON) return t`Press a map to silence its head.`;
   if (modes[head] !== "on") return t`Head ${short(head)} is cut off.`;
+  if (!isCopied(seen)) return t`No arc copies here.`;
   const to = most(before);
   return row[to] < before[to] / 2 ? t`The arc to ${symbol(ids[to])} breaks.` : t`The arc to ${symbol(ids[to])} holds.`;
 }
 
-/** Return how well the model repeats, in words, with its loss.
+/** Return how well the model repeats the whole text, in words, with its loss.
  * @param {Seen} parts
  * @param {unknown} [bold] the loss, if it is not to be plain text */
 function lossText({ loss, intact, modes }, bold = shown(loss)) {
   if (Number.isNaN(loss)) return t`Nothing repeats.`;
   const numbers = modes === ALL_ON ? bold : t`${shown(intact)} → ${bold}`;
-  if (loss < WELL * GUESS) return t`It repeats well: loss ${numbers} nats.`;
-  return loss < BADLY * GUESS ? t`It repeats badly: loss ${numbers} nats.` : t`It only guesses: loss ${numbers} nats.`;
+  if (loss < WELL * GUESS) return t`Whole text: loss ${numbers} nats, good.`;
+  return loss < BADLY * GUESS
+    ? t`Whole text: loss ${numbers} nats, bad.`
+    : t`Whole text: loss ${numbers} nats, a guess.`;
 }
 
 /* ---- the text */
@@ -327,7 +336,8 @@ const loudspeaker = (isOn) =>
  * @param {State} state
  * @param {Seen} seen
  * @param {SetState<State>} set */
-function map(head, state, { n, at, maps, modes }, set) {
+function map(head, state, seen, set) {
+  const { n, at, maps, modes } = seen;
   const weights = maps[head];
   const isOn = modes[head] === "on";
   const name = short(head);
@@ -339,7 +349,7 @@ function map(head, state, { n, at, maps, modes }, set) {
     key: weights,
     repainted: state.repainted,
   });
-  return html`<label class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"} ${isAsked(modes, state.head) && head === 0 ? "qkv-scope-named" : ""}">
+  return html`<label class="qkv-scope-head ${isOn ? "" : "qkv-scope-out"} ${isAsked(seen) && head === 0 ? "qkv-scope-named" : ""}">
     <b>${name}</b>
     <div class="qkv-scope-map">
       ${picture}<div class="qkv-looked-at" style="top: ${(100 * at) / n}%; height: ${100 / n}%"></div>

@@ -34,13 +34,14 @@ const clamp = (/** @type {number} */ x, /** @type {number} */ low, /** @type {nu
 
 /** @import { SetState } from "./base.js" */
 /** @import { Grip } from "./dragging.js" */
-/** @typedef {"" | "top" | "edge" | "layer"} Held what the pointer has taken: the top token, the window's edge, or a layer */
-/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, held: Held }} State */
+/** @typedef {"" | "top" | "word" | "edge" | "layer"} Held what the pointer has taken: the top token before its first movement
+ * and along a row, the window's edge, or a layer */
+/** @typedef {{ pattern: string, window: number, causal: boolean, layers: number, token: number, held: Held, from: Place }} State */
 /** @typedef {Pick<State, "pattern" | "window" | "causal" | "layers" | "token">} Chosen */
 /** @typedef {{ x: number, y: number }} Place a point of the drawing */
 
 export default widget("PatternLab", {
-  own: { held: "" },
+  own: { held: "", from: { x: 0, y: 0 } }, // what is dragged, and where it was pressed
   says: (/** @type {State} */ state) => {
     const { cost, reaching, isReached } = measured(state);
     const word = TEXT[state.token - 1];
@@ -129,15 +130,18 @@ function measured({ pattern, window, causal, layers, token }) {
   };
 }
 
-/** Return the reach of the top token, and the cost: of all layers as a bar, which one layer of full attention fills.
+/** Return the reach of the top token, and the cost: of all layers as a bar, with a mark at one layer of full attention. Full
+ * attention in the most layers fills it.
  * @param {State} state */
 function reachAndCost(state) {
   const { cost } = measured(state);
-  const bar = html`<i class="qkv-filled" style="--qkv-p: ${Math.round(1000 * Math.min(1, cost)) / 1000}"></i>`;
-  const share = html`<b data-number="cost">${percent(cost)}</b>`;
+  const most = measured({ ...state, pattern: "full", layers: MOST_LAYERS }).cost;
+  const share = (/** @type {number} */ part) => Math.round(1000 * (part / most)) / 1000;
+  const bar = html`<i class="qkv-filled" style="--qkv-p: ${share(cost)}; --full: ${share(1)}"><u></u></i>`;
+  const number = html`<b data-number="cost">${percent(cost)}</b>`;
   return html`<div class="qkv-cone-says">
     <p>${reach(state)}</p>
-    <div class="qkv-cone-cost qkv-label">${t`total cost ${bar} ${share} of one full layer`}</div>
+    <div class="qkv-cone-cost qkv-label">${t`total cost ${bar} ${number} of one full layer`}</div>
   </div>`;
 }
 
@@ -272,16 +276,17 @@ const over = ({
     @input=${(/** @type {{ target: HTMLInputElement }} */ { target }) => onInput(target.valueAsNumber)}>
 </label>`;
 
-/** Return a listener for the drawing. The top token is dragged sideways, and up and down through the layers; the ring
- * widens the window; a press elsewhere chooses the layer of its row.
+/** Return a listener for the drawing. The top token is dragged sideways, or up and down through the layers, as it was
+ * first moved; the ring widens the window; a press elsewhere chooses the layer of its row.
  * @param {State} state
  * @param {SetState<State>} set */
 const taking =
   (state, set) =>
   (/** @type {Grip} */ { x, y, isPress }) => {
     const at = { x: x * WIDTH, y: y * HEIGHT };
-    const held = isPress ? taken(state, at) : state.held;
-    set({ held, ...moved(state, held, at) });
+    const from = isPress ? at : state.from;
+    const held = isPress ? taken(state, at) : onAxis(state.held, at.x - from.x, at.y - from.y);
+    set({ held, from, ...moved(state, held, at) });
   };
 
 /** Return what a press takes: the nearer handle if it is near enough, else the layer of the row.
@@ -297,18 +302,31 @@ function taken(state, { x, y }) {
   return top <= ring ? "top" : "edge";
 }
 
+const SLIP = 8; // a movement of the top token, of this length, chooses between its row and the layers
+
+/** Return what is held after a movement from the press: the top token keeps to the direction of its first movement.
+ * @param {Held} held
+ * @param {number} across
+ * @param {number} down
+ * @returns {Held} */
+function onAxis(held, across, down) {
+  if (held !== "top" || Math.hypot(across, down) < SLIP) return held;
+  return Math.abs(across) > Math.abs(down) ? "word" : "layer";
+}
+
 /** Return the change of the state when the pointer is at a point with a part of the drawing in hand.
  * @param {State} state
  * @param {Held} held
  * @param {Place} place
  * @returns {Partial<State>} */
 function moved({ pattern, token }, held, { x, y }) {
-  const layers = clamp(layerAt(y), 1, MOST_LAYERS);
+  if (held === "top") return {};
+  if (held === "word") return { token: tokenAt(x) + 1 };
   if (held === "edge") {
     const apart = Math.max(0, token - 1 - tokenAt(x));
     return { window: clamp(Math.round(apart / stepOf(pattern)) + 1, 1, WIDEST) };
   }
-  return held === "top" ? { token: tokenAt(x) + 1, layers } : { layers };
+  return { layers: clamp(layerAt(y), 1, MOST_LAYERS) };
 }
 
 /* ---- the text */

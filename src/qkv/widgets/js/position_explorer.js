@@ -411,9 +411,9 @@ function distancePanel(state, set) {
  * @param {State} state */
 function anywhereText(state) {
   const { distance, low, high } = current(state);
-  const apart = num(distance);
+  const apart = Math.abs(distance);
   const [from, to] = [low, high].map((score) => html`<b>${fixed(score)}</b>`);
-  if (Math.abs(distance) === LAST) return t`${apart} apart: only here`;
+  if (apart === LAST) return t`${apart} apart: only here`;
   return fixed(low) === fixed(high) ? t`${apart} apart: always ${from}` : t`${apart} apart: from ${from} to ${to}`;
 }
 

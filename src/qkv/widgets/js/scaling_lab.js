@@ -28,6 +28,7 @@ const D_KS = powersOfTwo(10);
 const DK = html`<var>d<sub>k</sub></var>`;
 const MOST = 130; // the largest score on the axis
 const HIGHEST = 98; // the height of the highest bin, in percent of the drawing's: its line is within the frame
+const BELOW_NOTE = 30; // in percent of the drawing's height: the note about the dashed outline ends above it
 const HANDLE = 32; // pixels: its width
 const EDGE = 3; // the handle is so many standard deviations from the middle of the histogram
 
@@ -149,7 +150,7 @@ function scoresPanel(state, set) {
   const ends = [axis(-edge), axis(edge)];
   const marks = [
     [-100, -50, 0, 50, 100].map((tick) => [
-      rule({ x1: axis(tick), x2: axis(tick), kind: "qkv-grid" }),
+      rule({ x1: axis(tick), x2: axis(tick), y1: scaled && tick === 100 ? BELOW_NOTE : 0, kind: "qkv-grid" }),
       words({ x: axis(tick), y: 0, lines: -0.8, content: num(tick) }),
     ]),
     curve({ points: outlines(seed, d_k, false), kind: "qkv-plain" }),
@@ -158,7 +159,7 @@ function scoresPanel(state, set) {
     ends.map((x) => rule({ x1: x, x2: x, kind: "qkv-here" })),
     scaled
       ? [t`dashed:`, t`not divided`].map((content, i) =>
-          words({ x: 100, y: 0, lines: 0.6 + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content }),
+          words({ x: 99, y: 0, lines: 0.6 + 1.2 * i, anchor: "end", kind: "qkv-over-grid", content }),
         )
       : "",
   ];
