@@ -44,7 +44,7 @@ NEEDS = {
 # Files that readers need on their second page, and not on the first, which fetches them when it is ready. Of the rare
 # widgets, those of the largest pages.
 ON_LARGEST = [f"qkv-widget-{stem}.{kind}" for stem in ("everywhere", "real_model") for kind in ("css", "js")]
-PREFETCHED = ("python-page.js", "python-page.css", *ON_LARGEST)
+PREFETCHED = ("predictions.js", "python-page.js", "python-page.css", *ON_LARGEST)
 # Files that a widget loads later, when a reader needs them.
 LATER = {"qkv-weights-repeater-checkpoints.js", "qkv-weights-training.js", "real-model.js"}
 SHARED = {*NEEDS, *LATER, "search.js", "favicon.svg", "card.png", "qkv-site-licenses.txt"}
