@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 Visit = Callable[..., Page]
 LONGEST = 14_000  # px, as a reader first sees a chapter
-CHAPTER = "chapters/02_qkv_projection.html"
+CHAPTER = "chapters/04_softmax_temperature.html"
 RESTS = ".qkv-rest > :not(summary)"
 
 
@@ -26,7 +26,7 @@ def test_an_aside_is_one_line_on_a_phone_and_opens_by_keyboard(visit: Visit):
     page = visit(CHAPTER, viewport=PHONE)
     expect(page.locator(RESTS).and_(page.locator(":visible"))).to_have_count(0)
     names = page.locator(".qkv-rest > summary").all_inner_texts()
-    assert "Read on: What does a good row look like?" in names
+    assert "Read on: The logarithm of a weight" in names
     assert len(set(names)) == len(names) > 2, "no two have the same name"
     rest = page.locator(".qkv-rest").first
     line = rest.locator(":scope > summary")

@@ -189,6 +189,7 @@ def test_the_mark_at_one_full_layer_is_seen_on_the_bar(open_page: Callable[..., 
     look = "(e) => [getComputedStyle(e).backgroundColor, getComputedStyle(e).borderLeftColor]"
     ink, edge = page.locator(".qkv-cone-cost u").evaluate(look)
     fill = page.locator(".qkv-cone-cost i").evaluate("(e) => getComputedStyle(e, '::before').backgroundColor")
+    assert page.locator(".qkv-cone-cost u").evaluate("(e) => e.clientWidth") == 2, "its line, without its edges"
     assert ink == fill
     assert edge != fill
 
