@@ -413,8 +413,7 @@ def hash_attention(q: Tensor, k: Tensor, v: Tensor, rotations: Tensor) -> Tensor
 def hash_cost(q_buckets: Tensor, k_buckets: Tensor, d_k: int, d_v: int, n_buckets: int) -> Cost:
     """Return the cost of hash_attention with these buckets: n² / n_buckets pairs if all are equally full.
 
-    Shapes:
-        q_buckets (n_q,), k_buckets (n_k,), as hash_buckets returns them
+    `q_buckets` (n_q,) and `k_buckets` (n_k,) are those of hash_buckets.
     """
     n_q, n_k = (torch.bincount(buckets, minlength=n_buckets) for buckets in (q_buckets, k_buckets))
     to_hash = (len(q_buckets) + len(k_buckets)) * d_k * (n_buckets // 2)

@@ -109,11 +109,7 @@ def block_variant(
     normalise: Callable[..., Tensor] = layer_norm,
     result: Callable[[Tensor, Tensor], Any] = lambda x, weights: (x, weights),
 ) -> Callable[..., Any]:
-    """Return an answer(x, w, n_heads, cache); each argument replaces one of its steps, and by default it is right.
-
-    `first` and `second` put the halves together. `roles` names the layers of q, k and v, and `norms` the two norms.
-    `store` appends to the cache; `masks(cache)` says whether `mask` is used; `result` is what is returned.
-    """
+    """Return an answer(x, w, n_heads, cache); each argument replaces one of its steps, and by default it is right."""
 
     def variant(x: Tensor, w: Weights, n_heads: int, cache: Any = None) -> Any:
         found = []
