@@ -345,17 +345,17 @@ def test_bars_show_the_chosen_row_and_change_with_it(open_page: Callable[..., Pa
     page = open_page(width=width)
     draw(page, [("SequenceExplorer", {"sentence": 2, "embedded": True})])
     rects = "all => all.map((e) => ['height', 'x'].map((name) => Number(e.getAttribute(name))))"
-    seen = [height for height, _ in page.locator(".qkv-bars rect").evaluate_all(rects)]
+    seen = [height for height, _ in page.locator(".qkv-row-bars rect").evaluate_all(rects)]
     assert seen == pytest.approx([1, 0.1, 0, 0])
     page.get_by_role("slider", name="row").press("ArrowRight")
     frame(page)
-    seen = [height for height, _ in page.locator(".qkv-bars rect").evaluate_all(rects)]
+    seen = [height for height, _ in page.locator(".qkv-row-bars rect").evaluate_all(rects)]
     assert seen == pytest.approx([0.1, 1, 0.1, 0])
     middles = "all => all.map((e) => { const { left, width } = e.getBoundingClientRect(); return left + width / 2; })"
-    names = page.locator(".qkv-bars span")
+    names = page.locator(".qkv-row-bars span")
     assert names.first.is_visible() == (width > 700)
     below = names if width > 700 else page.locator(".qkv-cells i:nth-of-type(-n+4)")
-    bars = page.locator(".qkv-bars rect").evaluate_all(middles)
+    bars = page.locator(".qkv-row-bars rect").evaluate_all(middles)
     assert bars == pytest.approx(below.evaluate_all(middles), abs=3)
 
 
@@ -364,7 +364,7 @@ def test_bars_of_a_patch_have_the_colours_of_its_pixels(explorer: Callable[..., 
     page = explorer(kind="image", patch=8, row=3)
     bars, rows = (
         page.locator(f"{part} rect").evaluate_all("all => all.map((e) => e.getAttribute('fill'))")
-        for part in (".qkv-bars", ".qkv-pixels")
+        for part in (".qkv-row-bars", ".qkv-pixels")
     )
     assert bars[::3] == bars[2::3] == rows[3 * 64 :]
 

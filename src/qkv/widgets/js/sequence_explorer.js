@@ -300,7 +300,7 @@ function bars(state, { rows, row }) {
   const [entries, d] = [rows[row], rows[0].length];
   const colour = (/** @type {number} */ j) =>
     KINDS[state.kind].picture ? rgb(entries.slice(3 * Math.floor(j / 3), 3 * Math.floor(j / 3) + 3)) : nothing;
-  return html`<div class="qkv-bars" aria-hidden="true" data-kind=${state.kind} style="--qkv-d: ${d}">
+  return html`<div class="qkv-row-bars" aria-hidden="true" data-kind=${state.kind} style="--qkv-d: ${d}">
     <svg viewBox="0 0 ${d} 1" preserveAspectRatio="none">${entries.map(
       (entry, j) =>
         svg`<rect x=${d <= 2 * BANDS ? j + 0.06 : j} width=${d <= 2 * BANDS ? 0.88 : 1.02} y=${1 - entry} height=${entry} fill=${colour(j)} />`,
