@@ -38,12 +38,12 @@ COSTLY = {
     "tests/grading/": 6,
     "tests/kernels/": 6,
     "tests/sandboxed/": 6,
-    "tests/checking/": 4,
-    "tests/questions/": 4,
+    "tests/checking/": 5,
+    "tests/questions/": 5,
     "tests/real_model/": 3,
     "tests/widgets/test_engine": 3,
     "tests/widgets/test_train_lab": 3,
-    "tests/xraying/": 4,
+    "tests/xraying/": 5,
 }
 
 
